@@ -1,0 +1,58 @@
+/* No element may be further from the reference than the mode can be off. */
+#include <math.h>
+
+#include "harness/check/check.h"
+
+static void judge(const struct gp_evidence *evidence,
+                  struct gp_finding *finding)
+{
+    const struct gp_gemm *gemm = &evidence->run->problem->gemm;
+    const char *mode = evidence->run->mode->name;
+    const struct gp_accuracy *accuracy;
+    const struct gp_element *element;
+    int64_t worst = 0;
+
+    for (int64_t v = 1; v < evidence->outputs; v++)
+        if (evidence->accuracy[v].max_share >
+            evidence->accuracy[worst].max_share)
+            worst = v;
+    accuracy = &evidence->accuracy[worst];
+    element = &accuracy->worst;
+    finding->value = accuracy->max_share;
+    finding->limit = 1;
+    gp_finding_place(finding, gemm, element->index);
+    finding->where.repeat = evidence->first_repeat[worst];
+    if (accuracy->outside == 0)
+        gp_finding_say(finding, GP_PASS,
+                       "all %lld elements are within the bound of %s; the "
+                       "worst uses %.3g of it",
+                       (long long)accuracy->count, mode,
+                       accuracy->max_share);
+    else if (!isfinite(element->got))
+        gp_finding_say(finding, GP_FAIL,
+                       "D(%lld, %lld) is %g where the result is %.9g and "
+                       "no sum can overflow; %lld of %lld elements are "
+                       "wrong",
+                       (long long)finding->where.i,
+                       (long long)finding->where.j, element->got,
+                       element->ref, (long long)accuracy->outside,
+                       (long long)accuracy->count);
+    else
+        gp_finding_say(finding, GP_FAIL,
+                       "D(%lld, %lld) = %.17g is off by %.3g, %.3g times "
+                       "what %s can be off (the result is %.17g); %lld of "
+                       "%lld elements are outside",
+                       (long long)finding->where.i,
+                       (long long)finding->where.j, element->got,
+                       fabs(element->got - element->ref),
+                       accuracy->max_share, mode, element->ref,
+                       (long long)accuracy->outside,
+                       (long long)accuracy->count);
+}
+
+const struct gp_check gp_check_bound = {
+    .name = "bound",
+    .help = "every element within the rigorous error bound of its mode",
+    .applies = gp_check_always,
+    .judge = judge,
+};

@@ -1,0 +1,86 @@
+/*
+ * Checks judge one run; relations judge runs that differ in one axis.
+ *
+ * A check is a row and one file. It reads the evidence and writes one
+ * finding: pass or fail, what was seen against what is allowed, where, and a
+ * sentence. It never prints and never touches the evidence.
+ */
+#ifndef GP_CHECK_CHECK_H
+#define GP_CHECK_CHECK_H
+
+#include "harness/check/measure.h"
+#include "harness/model.h"
+
+/* The audit and the variants as the worker reported them; mirrors the wire's
+ * reply, which this layer does not know. */
+struct gp_evidence {
+    const struct gp_run *run;
+    const struct gp_reference *reference;
+    /* Accuracy of variant 0 .. outputs-1. */
+    const struct gp_accuracy *accuracy;
+    int64_t outputs;
+    int64_t variants;         /* distinct outputs by digest */
+    const int64_t *frequency; /* how many repeats gave each variant */
+    const int64_t *first_repeat; /* where each appeared */
+    /* Elements of variant v (from 1) that differ from variant 0, and the
+     * first of them, packed; `differences` of them are known. */
+    const int64_t *differing, *differing_first;
+    int64_t differences;
+    int64_t last_variant, last_differing; /* byte comparison of the last */
+    int64_t guard_bytes, guard_first;
+    const char *guard_where;
+    int64_t input_elements, input_first;
+    const char *input_where;
+    int64_t sentinels_left, sentinel_first;
+    const char *promise; /* NULL: nothing is promised of repeats */
+};
+
+struct gp_check {
+    const char *name;
+    const char *help;
+    /* Does it judge runs of this family? */
+    bool (*applies)(const struct gp_family *family);
+    void (*judge)(const struct gp_evidence *evidence,
+                  struct gp_finding *finding);
+};
+
+extern const struct gp_check gp_check_bound, gp_check_exact, gp_check_repeat,
+    gp_check_guard;
+
+/* All checks in the order in which they report, ended by NULL. */
+extern const struct gp_check *const gp_checks[];
+
+/* An applies() that is always true. */
+bool gp_check_always(const struct gp_family *family);
+
+/* Fill a finding: the place of a packed element, and the sentence. */
+void gp_finding_place(struct gp_finding *finding, const struct gp_gemm *gemm,
+                      int64_t index);
+void gp_finding_say(struct gp_finding *finding, enum gp_verdict verdict,
+                    const char *fmt, ...) GP_PRINTF(3, 4);
+
+/* --- Relations ----------------------------------------------------------- */
+
+/* One member of a relation: a run and the bits it gave. */
+struct gp_member {
+    const struct gp_run *run;
+    const struct gp_digest *digests;
+    int64_t variants;
+    int64_t group; /* set by the relation: equal bits, equal number */
+};
+
+struct gp_relation {
+    const char *name;
+    const char *help;
+    /* Do two runs of one problem differ in this relation's axis alone? */
+    bool (*related)(const struct gp_run *a, const struct gp_run *b);
+    bool (*applies)(const struct gp_family *family);
+    /* Judge at least two members; sets their groups. */
+    void (*judge)(struct gp_member *members, size_t count,
+                  struct gp_finding *finding);
+};
+
+extern const struct gp_relation gp_relation_workspace;
+extern const struct gp_relation *const gp_relations[]; /* ended by NULL */
+
+#endif

@@ -1,0 +1,42 @@
+#include "harness/check/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const struct gp_check *const gp_checks[] = {
+    &gp_check_bound, &gp_check_exact, &gp_check_repeat, &gp_check_guard, NULL,
+};
+
+const struct gp_relation *const gp_relations[] = {
+    &gp_relation_workspace,
+    NULL,
+};
+
+bool gp_check_always(const struct gp_family *family)
+{
+    (void)family;
+    return true;
+}
+
+void gp_finding_place(struct gp_finding *finding, const struct gp_gemm *gemm,
+                      int64_t index)
+{
+    int64_t each = gemm->m * gemm->n;
+
+    if (index < 0)
+        return;
+    finding->where.i = index % each % gemm->m;
+    finding->where.j = index % each / gemm->m;
+    finding->where.batch = index / each;
+}
+
+void gp_finding_say(struct gp_finding *finding, enum gp_verdict verdict,
+                    const char *fmt, ...)
+{
+    va_list ap;
+
+    finding->verdict = verdict;
+    va_start(ap, fmt);
+    vsnprintf(finding->text, sizeof finding->text, fmt, ap);
+    va_end(ap);
+}

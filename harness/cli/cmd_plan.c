@@ -1,0 +1,65 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/base/json.h"
+#include "harness/cli/cli.h"
+
+/* Distinct shapes (op, m, n, k, ld, layout) of the plan. */
+static size_t distinct_shapes(const struct gp_plan *plan)
+{
+    json_t *seen = gp_json_object();
+    size_t count;
+
+    for (size_t i = 0; i < plan->problems_count; i++) {
+        const struct gp_gemm *gemm = &plan->problems[i]->gemm;
+        char key[200];
+        snprintf(key, sizeof key, "%d%d %lld %lld %lld %lld %lld %lld %d",
+                 gemm->trans_a, gemm->trans_b, (long long)gemm->m,
+                 (long long)gemm->n, (long long)gemm->k, (long long)gemm->lda,
+                 (long long)gemm->ldb, (long long)gemm->ldc, gemm->row_major);
+        gp_json_set_bool(seen, key, true);
+    }
+    count = json_object_size(seen);
+    json_decref(seen);
+    return count;
+}
+
+static void print_plan(const struct gp_session *session)
+{
+    const struct gp_plan *plan = &session->plan;
+    double flops = 0;
+
+    for (size_t i = 0; i < plan->runs_count; i++) {
+        printf("%s\n", plan->runs[i].id);
+        flops += gp_gemm_flops(&plan->runs[i].problem->gemm) *
+                 (double)plan->runs[i].repeats;
+    }
+    fprintf(stderr,
+            "gemmproof: %zu runs of %zu problems, %zu distinct (op, m, n, k, "
+            "ld, layout), %.3g floating-point operations; %lld combinations "
+            "of type, mode, entry and family not applicable\n",
+            plan->runs_count, plan->problems_count, distinct_shapes(plan),
+            flops, (long long)plan->not_applicable);
+}
+
+int gp_cmd_plan(const struct gp_cli *cli, int argc, char **argv)
+{
+    struct gp_session session = {0};
+    struct gp_opt options[GP_SESSION_OPTIONS];
+    struct gp_err err;
+    int status = GP_GREEN;
+
+    (void)cli;
+    if (gp_session_parse(&session, argc, argv, &err) != 0) {
+        status = gp_cli_usage(&err);
+    } else if (session.help) {
+        gp_session_options(&session, options);
+        status = gp_cli_help("plan", options);
+    } else if (gp_session_plan(&session, &err) != 0) {
+        status = gp_cli_usage(&err);
+    } else {
+        print_plan(&session);
+    }
+    gp_session_free(&session);
+    return status;
+}

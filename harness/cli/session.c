@@ -1,0 +1,246 @@
+/* Options, case files, plan: what every command that plans has in common. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/base/word.h"
+#include "harness/cli/cli.h"
+#include "harness/engine/load.h"
+
+void gp_session_options(struct gp_session *s, struct gp_opt *rows)
+{
+    const struct gp_opt all[] = {
+        {"--backend", "NAME", GP_OPT_LIST, &s->backends,
+         "workers to run on; auto: cublas where there is an NVIDIA device"},
+        {"--mode", "MODE", GP_OPT_LIST, &s->modes,
+         "only these modes (gemm: these modes, or all)"},
+        {"--modes", "MODE", GP_OPT_LIST, &s->modes, "the same"},
+        {"--workspace", "WS", GP_OPT_LIST, &s->workspaces,
+         "these CUBLAS_WORKSPACE_CONFIG (16:8, unset; all: the usual list)"},
+        {"--workspaces", "WS", GP_OPT_LIST, &s->workspaces, "the same"},
+        {"--only", "ID", GP_OPT_LIST, &s->only,
+         "only this run; needs no case file"},
+        {"--match", "GLOB", GP_OPT_LIST, &s->match, "only runs whose id matches"},
+        {"--repeats", "N", GP_OPT_WHOLE, &s->repeats,
+         "repeats of every run instead of the case's"},
+        {"--out", "DIR", GP_OPT_TEXT, &s->out,
+         "where journal and reports go (out/SUITE-TIME)"},
+        {"--inject", "FAULT", GP_OPT_TEXT, &s->inject,
+         "plant a fault: bit:REPEAT:ELEMENT:BIT variant:REPEAT input:ELEMENT "
+         "guard:OFFSET"},
+        {"--cublas", "PATH", GP_OPT_TEXT, &s->cublas, "this libcublas"},
+        {"--threads", "N", GP_OPT_WHOLE, &s->threads,
+         "threads of the reference's OpenBLAS"},
+        {"--start-timeout", "S", GP_OPT_WHOLE, &s->start_timeout,
+         "seconds a worker has to start (120)"},
+        {"--execute-timeout", "S", GP_OPT_WHOLE, &s->execute_timeout,
+         "seconds beside 20 times the estimate (60)"},
+        {"--as-is", NULL, GP_OPT_FLAG, &s->as_is,
+         "keep the caller's environment in the workers"},
+        {"--quiet", NULL, GP_OPT_FLAG, &s->quiet, "no progress, no table"},
+        {"--help", NULL, GP_OPT_FLAG, &s->help, "this text"},
+        {NULL, NULL, GP_OPT_FLAG, NULL, NULL},
+    };
+
+    memcpy(rows, all, sizeof all);
+}
+
+/* Any NVIDIA device, working or not: a GPU machine with a broken driver must
+ * not be taken for a machine without a GPU. */
+static bool nvidia_device_here(void)
+{
+    glob_t found = {0};
+    bool here = glob("/dev/nvidia*", 0, NULL, &found) == 0;
+
+    globfree(&found);
+    if (!here && glob("/sys/bus/pci/devices/*/vendor", 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc && !here; i++) {
+            char text[16] = "";
+            FILE *file = fopen(found.gl_pathv[i], "r");
+            if (!file)
+                continue;
+            if (fgets(text, sizeof text, file))
+                here = strncmp(text, "0x10de", 6) == 0;
+            fclose(file);
+        }
+        globfree(&found);
+    }
+    return here;
+}
+
+static void choose_backends(struct gp_session *session)
+{
+    static const char *const gpu[] = {"cublas", NULL};
+    static const char *const cpu[] = {"openblas", "naive", NULL};
+    const char *required = getenv("GEMMPROOF_REQUIRE_GPU");
+
+    session->nvidia_device = nvidia_device_here();
+    session->auto_backends =
+        session->nvidia_device || (required && *required &&
+                                   strcmp(required, "0") != 0)
+            ? gpu
+            : cpu;
+    if (session->backends.count == 1 &&
+        strcmp(session->backends.words[0], "auto") == 0)
+        gp_opt_list_free(&session->backends);
+}
+
+static int check_modes(const struct gp_opt_list *modes, struct gp_err *err)
+{
+    const char *names[64];
+    size_t count = 0;
+
+    for (const struct gp_mode *mode = gp_modes; mode->name; mode++)
+        names[count++] = mode->name;
+    names[count] = NULL;
+    for (size_t i = 0; i < modes->count; i++)
+        if (strcmp(modes->words[i], "all") != 0 &&
+            !gp_mode_find(modes->words[i]))
+            return gp_err_set(err, GP_ERR_USAGE,
+                              "no mode '%.40s': did you mean '%s'? `gemmproof "
+                              "list modes` lists them",
+                              modes->words[i],
+                              gp_word_nearest(modes->words[i], names));
+    return 0;
+}
+
+/* "all" stands for a list of its own. */
+static void expand_all(struct gp_opt_list *list, const char *const *all)
+{
+    if (list->count != 1 || strcmp(list->words[0], "all") != 0)
+        return;
+    list->count = 0;
+    for (; all && *all; all++) {
+        *(const char **)gp_grow((void **)&list->words, list->count, &list->room,
+                                sizeof *all) = *all;
+        list->count++;
+    }
+    gp_grow((void **)&list->words, list->count, &list->room, sizeof *all);
+    if (!all)
+        gp_opt_list_free(list);
+}
+
+int gp_session_parse(struct gp_session *session, int argc, char **argv,
+                     struct gp_err *err)
+{
+    struct gp_opt options[GP_SESSION_OPTIONS];
+    struct gp_fault fault;
+
+    gp_session_options(session, options);
+    if (gp_opt_parse(options, argc, argv, &session->arena, &session->rest,
+                     err) != 0)
+        return -1;
+    if (session->help)
+        return 0;
+    if (check_modes(&session->modes, err) != 0)
+        return -1;
+    expand_all(&session->workspaces, gp_workspaces);
+    for (size_t i = 0; i < session->workspaces.count; i++)
+        if (gp_workspace_check(session->workspaces.words[i], err) != 0)
+            return -1;
+    for (size_t i = 0; i < session->backends.count; i++)
+        if (gp_backend_check(session->backends.words[i], err) != 0)
+            return -1;
+    if (session->inject && gp_fault_parse(session->inject, &fault, err) != 0)
+        return -1;
+    if (session->repeats > GP_REPEATS_MOST)
+        return gp_err_set(err, GP_ERR_USAGE, "--repeats takes 1 to %d",
+                          GP_REPEATS_MOST);
+    choose_backends(session);
+    return 0;
+}
+
+/* The words of `require` must name a check or relation. */
+static int check_requirements(const struct gp_suite *suite, struct gp_err *err)
+{
+    const char *names[64];
+    size_t count = 0;
+
+    for (const struct gp_check *const *check = gp_checks; *check; check++)
+        names[count++] = (*check)->name;
+    for (const struct gp_relation *const *relation = gp_relations; *relation;
+         relation++)
+        names[count++] = (*relation)->name;
+    names[count] = NULL;
+    for (size_t c = 0; c < suite->cases_count; c++)
+        for (size_t r = 0; r < suite->cases[c].require_count; r++) {
+            const char *word = suite->cases[c].require[r];
+            const char *nearest = gp_word_nearest(word, names);
+            if (strcmp(word, nearest) != 0)
+                return gp_err_set(err, GP_ERR_USAGE,
+                                  "%s:%d: case %s requires '%.40s', which is "
+                                  "no check or relation: did you mean '%s'?",
+                                  suite->cases[c].file, suite->cases[c].line,
+                                  suite->cases[c].name, word, nearest);
+        }
+    return 0;
+}
+
+static int check_memory(const struct gp_plan *plan, struct gp_err *err)
+{
+    const struct gp_problem *largest = NULL;
+    double need = gp_engine_bytes(plan, &largest);
+    double have = (double)gp_memory_available_bytes();
+
+    if (need <= have)
+        return 0;
+    return gp_err_set(err, GP_ERR_USAGE,
+                      "%s needs %.1f GiB of memory with its reference, and "
+                      "%.1f GiB are free: choose a smaller size",
+                      largest->id, need / 0x1p30, have / 0x1p30);
+}
+
+int gp_session_expand(struct gp_session *session, struct gp_err *err)
+{
+    struct gp_select select = {
+        .only = session->only.words,
+        .match = session->match.words,
+        .backends = session->backends.words,
+        .modes = session->modes.words,
+        .workspaces = session->workspaces.words,
+        .repeats = session->repeats,
+    };
+
+    if (session->inject &&
+        gp_fault_parse(session->inject, &select.fault, err) != 0)
+        return -1;
+    if (session->suite.cases_count == 0) {
+        if (gp_expand_ids(&select, &session->plan, err) != 0)
+            return -1;
+    } else if (check_requirements(&session->suite, err) != 0 ||
+               gp_expand(&session->suite, &select, session->auto_backends,
+                         &session->plan, err) != 0) {
+        return -1;
+    }
+    return check_memory(&session->plan, err);
+}
+
+int gp_session_plan(struct gp_session *session, struct gp_err *err)
+{
+    expand_all(&session->modes, NULL);
+    if (session->rest.count == 0 && session->only.count == 0)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "no case file: name one, such as cases/smoke.yaml, "
+                          "or an id with --only");
+    for (size_t i = 0; i < session->rest.count; i++)
+        if (gp_load_file(session->rest.words[i], &session->suite, err) != 0)
+            return -1;
+    return gp_session_expand(session, err);
+}
+
+void gp_session_free(struct gp_session *session)
+{
+    struct gp_opt_list *lists[] = {&session->rest,       &session->only,
+                                   &session->match,      &session->backends,
+                                   &session->modes,      &session->workspaces};
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        gp_opt_list_free(lists[i]);
+    gp_suite_free(&session->suite);
+    gp_plan_free(&session->plan);
+    gp_arena_free(&session->arena);
+}

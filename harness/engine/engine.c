@@ -1,0 +1,395 @@
+#include "harness/engine/engine.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A reference in the making, in a thread of its own. */
+struct pending {
+    const struct gp_problem *problem; /* NULL: none */
+    struct gp_reference reference;
+    struct gp_err err;
+    int status;
+    pthread_t thread;
+    bool threaded;
+};
+
+/* What the engine holds while it runs. */
+struct state {
+    struct gp_engine *engine;
+    struct gp_counts counts;
+    struct pending now, next;
+    int64_t operands_id;
+    size_t a_at, b_at, c_at;        /* of the current problem's operands */
+    struct gp_judge_cache cache;    /* of the current problem */
+    struct gp_result *results;      /* of the current problem's runs */
+    json_t *tested;                 /* "backend type" -> true once judged */
+};
+
+static void *make_reference(void *ctx)
+{
+    struct pending *pending = ctx;
+    const struct gp_problem *problem = pending->problem;
+
+    pending->status =
+        gp_reference_make(&pending->reference, &problem->gemm, problem->family,
+                          problem->seed, &pending->err);
+    return NULL;
+}
+
+static void begin_reference(struct pending *pending,
+                            const struct gp_problem *problem)
+{
+    *pending = (struct pending){.problem = problem};
+    if (problem)
+        pending->threaded =
+            pthread_create(&pending->thread, NULL, make_reference, pending) ==
+            0;
+}
+
+/* Wait for it; where memory was short beside the last problem, try again
+ * alone. */
+static void end_reference(struct pending *pending)
+{
+    if (!pending->problem)
+        return;
+    if (pending->threaded)
+        pthread_join(pending->thread, NULL);
+    if (!pending->threaded ||
+        (pending->status != 0 && pending->err.kind == GP_ERR_SYSTEM)) {
+        gp_reference_free(&pending->reference);
+        make_reference(pending);
+    }
+    pending->threaded = false;
+}
+
+static size_t page_round(size_t bytes)
+{
+    return (bytes + 4095) / 4096 * 4096;
+}
+
+/* Put the operands where every worker reads them. */
+static int share_operands(struct state *state, struct gp_err *err)
+{
+    const struct gp_reference *reference = &state->now.reference;
+    const struct gp_gemm *gemm = &reference->gemm;
+    struct gp_pool *pool = state->engine->pool;
+    size_t a = (size_t)gp_gemm_count(gemm, GP_A) * gemm->in->bytes;
+    size_t b = (size_t)gp_gemm_count(gemm, GP_B) * gemm->in->bytes;
+    size_t c = reference->c
+                   ? (size_t)gp_gemm_count(gemm, GP_C) * gemm->out->bytes
+                   : 0;
+
+    state->operands_id++;
+    state->a_at = 0;
+    state->b_at = page_round(a);
+    state->c_at = state->b_at + page_round(b);
+    if (gp_shm_grow(&pool->operands, state->c_at + page_round(c), err) != 0 ||
+        gp_shm_grow(&pool->outputs,
+                    gp_wire_output_bytes(gemm) * GP_OUTPUTS_MOST, err) != 0)
+        return -1;
+    memcpy(pool->operands.data + state->a_at, reference->a, a);
+    memcpy(pool->operands.data + state->b_at, reference->b, b);
+    if (c)
+        memcpy(pool->operands.data + state->c_at, reference->c, c);
+    return 0;
+}
+
+/* --- One run ------------------------------------------------------------- */
+
+static int ask_prepare(struct state *state, struct gp_worker *worker,
+                       const struct gp_run *run, struct gp_err *err)
+{
+    json_t *request = gp_json_object(), *problem = gp_json_object();
+    json_t *wanted = gp_json_object(), *reply = NULL;
+    struct gp_request arithmetic;
+    int status;
+
+    gp_mode_request(run->row, run->entry, &arithmetic);
+    gp_wire_put_gemm(problem, &run->problem->gemm);
+    gp_wire_put_request(wanted, &arithmetic);
+    gp_json_set_str(request, "op", "prepare");
+    gp_json_set(request, "problem", problem);
+    gp_json_set(request, "request", wanted);
+    gp_json_set_int(request, "operands_id", state->operands_id);
+    gp_json_set_int(request, "a", (int64_t)state->a_at);
+    gp_json_set_int(request, "b", (int64_t)state->b_at);
+    gp_json_set_int(request, "c", (int64_t)state->c_at);
+    status = gp_worker_ask(worker, request,
+                           state->engine->pool->options.execute_ms, &reply,
+                           err);
+    json_decref(request);
+    json_decref(reply);
+    return status;
+}
+
+static int ask_execute(struct state *state, struct gp_worker *worker,
+                       struct gp_result *result, struct gp_err *err)
+{
+    const struct gp_run *run = result->run;
+    json_t *request = gp_json_object(), *reply = NULL;
+    struct gp_buf fault = {0};
+    /* 20 times a slow estimate: 2 GFLOP/s on a CPU, 1 TFLOP/s on a GPU. */
+    double rate = gp_worker_capability(worker) ? 1e12 : 2e9;
+    double estimate_ms =
+        gp_gemm_flops(&run->problem->gemm) * (double)run->repeats / rate * 1e3;
+    int status;
+
+    gp_fault_print(&run->fault, &fault);
+    gp_json_set_str(request, "op", "execute");
+    gp_json_set_str(request, "schedule", run->schedule->name);
+    gp_json_set_int(request, "number", run->schedule_number);
+    gp_json_set_int(request, "repeats", run->repeats);
+    gp_json_set_int(request, "room", GP_OUTPUTS_MOST);
+    gp_json_set_str(request, "fault", gp_buf_text(&fault));
+    gp_buf_free(&fault);
+    status = gp_worker_ask(worker, request,
+                           state->engine->pool->options.execute_ms +
+                               (int64_t)(20 * estimate_ms),
+                           &reply, err);
+    json_decref(request);
+    if (status == 0) {
+        result->sequence = worker->sequence++;
+        status = gp_wire_get_reply(reply, run->repeats, &result->reply, err);
+        if (status != 0)
+            gp_err_prefix(err, "%s: the reply cannot be used: ", run->backend);
+        json_decref(reply);
+    }
+    return status;
+}
+
+static int has_schedule(const struct gp_worker *worker, const char *name)
+{
+    const json_t *array = json_object_get(worker->hello, "schedules");
+
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const char *text = json_string_value(json_array_get(array, i));
+        if (text && strcmp(text, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void skip(struct gp_result *result, const char *reason)
+{
+    result->verdict = GP_SKIP;
+    snprintf(result->reason, sizeof result->reason, "%s", reason);
+}
+
+/* Through its worker, up to a result without a verdict on the journal. */
+static int perform(struct state *state, struct gp_result *result,
+                   struct gp_err *err)
+{
+    const struct gp_run *run = result->run;
+    struct gp_pool *pool = state->engine->pool;
+    struct gp_request request;
+    struct gp_worker *worker;
+    bool started = false;
+    int status = gp_pool_get(pool, run->backend, run->workspace, &worker,
+                             &started, &result->err);
+
+    result->worker = worker->number;
+    if (started && gp_journal_worker(state->engine->journal, worker, err) != 0)
+        return -1;
+    if (status == 0) {
+        gp_mode_request(run->row, run->entry, &request);
+        if (!gp_wire_offered(json_object_get(worker->hello, "offers"),
+                             &run->problem->gemm, &request) ||
+            !has_schedule(worker, run->schedule->name)) {
+            skip(result, "not offered");
+            return 0;
+        }
+        status = state->now.status;
+        if (status != 0)
+            result->err = state->now.err;
+    }
+    if (status == 0)
+        status = ask_prepare(state, worker, run, &result->err);
+    if (status == 0)
+        status = ask_execute(state, worker, result, &result->err);
+    if (status == 0)
+        gp_judge(result, &state->now.reference, pool->outputs.data,
+                 gp_wire_output_bytes(&run->problem->gemm),
+                 gp_worker_capability(worker), &state->cache);
+    else
+        result->verdict = GP_ERROR;
+    return 0;
+}
+
+static void mark_tested(struct state *state, const struct gp_result *result)
+{
+    const struct gp_gemm *gemm = &result->run->problem->gemm;
+    bool tested =
+        result->verdict == GP_PASS || result->verdict == GP_FAIL;
+    char key[200];
+
+    snprintf(key, sizeof key, "%.150s %s:%s", result->run->backend,
+             gemm->in->name, gemm->out->name);
+    if (tested || !json_object_get(state->tested, key))
+        gp_json_set_bool(state->tested, key, tested);
+}
+
+static int one_run(struct state *state, struct gp_result *result,
+                   struct gp_err *err)
+{
+    struct gp_engine *engine = state->engine;
+
+    if (perform(state, result, err) != 0 ||
+        gp_journal_run(engine->journal, result, err) != 0)
+        return -1;
+    gp_counts_run(&state->counts, result->verdict, result->flags);
+    mark_tested(state, result);
+    if (engine->progress)
+        engine->progress(engine->progress_ctx, result, &state->counts);
+    return 0;
+}
+
+/* --- Relations of one problem --------------------------------------------- */
+
+static int judge_group(struct state *state, const struct gp_relation *relation,
+                       struct gp_member *members, size_t count,
+                       struct gp_err *err)
+{
+    struct gp_finding finding = {.check = relation->name,
+                                 .where = {-1, -1, -1, -1},
+                                 .evidence = "proved"};
+
+    relation->judge(members, count, &finding);
+    if (finding.flags & GP_OBSERVED &&
+        gp_judge_required(members[0].run, relation->name))
+        finding.verdict = GP_FAIL;
+    gp_counts_relation(&state->counts, finding.verdict, finding.flags);
+    return gp_journal_relation(state->engine->journal, &finding, members, count,
+                               err);
+}
+
+static int relate(struct state *state, const struct gp_relation *relation,
+                  size_t count, struct gp_err *err)
+{
+    const struct gp_result *results = state->results;
+    struct gp_member *members = calloc(count, sizeof *members);
+    bool *taken = calloc(count, sizeof *taken);
+    int status = 0;
+
+    if (!members || !taken)
+        gp_arena_out_of_memory(count * sizeof *members);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        size_t found = 0;
+        if (!results[i].judged || taken[i])
+            continue;
+        for (size_t j = i; j < count; j++) {
+            if (!results[j].judged ||
+                (j > i && !relation->related(results[i].run, results[j].run)))
+                continue;
+            taken[j] = true;
+            members[found++] = (struct gp_member){
+                .run = results[j].run,
+                .digests = results[j].reply.digests,
+                .variants = (int64_t)results[j].reply.digests_count};
+        }
+        if (found > 1)
+            status = judge_group(state, relation, members, found, err);
+    }
+    free(members);
+    free(taken);
+    return status;
+}
+
+/* --- The whole plan -------------------------------------------------------- */
+
+static int one_problem(struct state *state, const struct gp_run *runs,
+                       size_t count, struct gp_err *err)
+{
+    int status = 0;
+
+    state->results = calloc(count, sizeof *state->results);
+    if (!state->results)
+        gp_arena_out_of_memory(count * sizeof *state->results);
+    if (state->now.status == 0 &&
+        share_operands(state, &state->now.err) != 0)
+        state->now.status = -1;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        state->results[i] = (struct gp_result){.run = &runs[i], .worker = -1};
+        status = one_run(state, &state->results[i], err);
+    }
+    for (const struct gp_relation *const *relation = gp_relations;
+         *relation && status == 0; relation++)
+        if ((*relation)->applies(runs->problem->family))
+            status = relate(state, *relation, count, err);
+    for (size_t i = 0; i < count; i++)
+        gp_result_free(&state->results[i]);
+    free(state->results);
+    gp_judge_cache_free(&state->cache);
+    gp_reference_free(&state->now.reference);
+    return status;
+}
+
+static size_t runs_of_problem(const struct gp_plan *plan, size_t from)
+{
+    size_t to = from;
+
+    while (to < plan->runs_count &&
+           plan->runs[to].problem == plan->runs[from].problem)
+        to++;
+    return to - from;
+}
+
+static bool untested(const json_t *tested)
+{
+    void *at = json_object_iter((json_t *)tested);
+
+    for (; at; at = json_object_iter_next((json_t *)tested, at))
+        if (json_is_false(json_object_iter_value(at)))
+            return true;
+    return false;
+}
+
+int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
+                  bool *ret_untested, struct gp_err *err)
+{
+    const struct gp_plan *plan = engine->plan;
+    struct state *state = calloc(1, sizeof *state);
+    int status = 0;
+
+    if (!state)
+        gp_arena_out_of_memory(sizeof *state);
+    state->engine = engine;
+    state->counts.planned = (int64_t)plan->runs_count;
+    state->tested = gp_json_object();
+    begin_reference(&state->next, plan->runs[0].problem);
+    for (size_t at = 0; at < plan->runs_count && status == 0;) {
+        size_t count = runs_of_problem(plan, at);
+        end_reference(&state->next);
+        state->now = state->next;
+        begin_reference(&state->next, at + count < plan->runs_count
+                                          ? plan->runs[at + count].problem
+                                          : NULL);
+        status = one_problem(state, &plan->runs[at], count, err);
+        at += count;
+    }
+    end_reference(&state->next);
+    if (state->next.problem)
+        gp_reference_free(&state->next.reference);
+    *ret_counts = state->counts;
+    *ret_untested = untested(state->tested);
+    json_decref(state->tested);
+    free(state);
+    return status;
+}
+
+double gp_engine_bytes(const struct gp_plan *plan,
+                       const struct gp_problem **ret_largest)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < plan->problems_count; i++) {
+        const struct gp_problem *problem = plan->problems[i];
+        double bytes = gp_reference_bytes(&problem->gemm);
+        if (bytes > most) {
+            most = bytes;
+            *ret_largest = problem;
+        }
+    }
+    return most;
+}

@@ -1,0 +1,300 @@
+#include "harness/engine/expand.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/base/json.h"
+
+struct expansion {
+    const struct gp_select *select;
+    const char *const *backends;
+    struct gp_plan *plan;
+    json_t *seen;     /* ids of runs */
+    json_t *problems; /* id -> position in the plan */
+    struct gp_err *err;
+};
+
+static bool in_list(const char *const *list, const char *word)
+{
+    for (; list && *list; list++)
+        if (strcmp(*list, word) == 0)
+            return true;
+    return false;
+}
+
+static bool matches(const char *const *globs, const char *id)
+{
+    for (; globs && *globs; globs++)
+        if (fnmatch(*globs, id, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool selected(const struct gp_select *select, const char *id)
+{
+    if (select->only && !in_list(select->only, id))
+        return false;
+    return !select->match || matches(select->match, id);
+}
+
+static struct gp_problem *add_problem(struct expansion *expansion,
+                                      const struct gp_problem *made)
+{
+    struct gp_plan *plan = expansion->plan;
+    struct gp_buf id = {0};
+    struct gp_problem *problem;
+    const json_t *known;
+
+    gp_problem_id(made, &id);
+    known = json_object_get(expansion->problems, gp_buf_text(&id));
+    if (known) {
+        gp_buf_free(&id);
+        return plan->problems[json_integer_value(known)];
+    }
+    problem = gp_arena_alloc(&plan->arena, sizeof *problem);
+    *problem = *made;
+    problem->id = gp_arena_copy(&plan->arena, gp_buf_text(&id));
+    gp_json_set_int(expansion->problems, problem->id,
+                    (int64_t)plan->problems_count);
+    *(struct gp_problem **)gp_grow((void **)&plan->problems,
+                                   plan->problems_count, &plan->problems_room,
+                                   sizeof problem) = problem;
+    plan->problems_count++;
+    gp_buf_free(&id);
+    return problem;
+}
+
+static void add_run(struct expansion *expansion, struct gp_run *run)
+{
+    struct gp_plan *plan = expansion->plan;
+    struct gp_buf id = {0};
+
+    gp_run_id(run, &id);
+    if (selected(expansion->select, gp_buf_text(&id)) &&
+        !json_object_get(expansion->seen, gp_buf_text(&id))) {
+        run->id = gp_arena_copy(&plan->arena, gp_buf_text(&id));
+        gp_json_set(expansion->seen, run->id, json_true());
+        *(struct gp_run *)gp_grow((void **)&plan->runs, plan->runs_count,
+                                  &plan->runs_room, sizeof *run) = *run;
+        plan->runs_count++;
+    }
+    gp_buf_free(&id);
+}
+
+/* All workspaces and schedules of one problem, backend, entry and mode. */
+static void add_settings(struct expansion *expansion,
+                         const struct gp_case *from, struct gp_run run)
+{
+    const struct gp_select *select = expansion->select;
+    const char *const *list = select->workspaces;
+    size_t count = from->workspaces_count;
+
+    if (list)
+        for (count = 0; list[count];)
+            count++;
+    for (size_t w = 0; w < count; w++)
+        for (size_t s = 0; s < from->schedules_count; s++) {
+            run.workspace = list ? list[w] : from->workspaces[w];
+            run.schedule = from->schedules[s];
+            run.schedule_number = from->schedule_numbers[s];
+            run.repeats = select->repeats ? select->repeats : from->repeats;
+            run.fault = select->fault;
+            add_run(expansion, &run);
+        }
+}
+
+static void add_modes(struct expansion *expansion, const struct gp_case *from,
+                      struct gp_run run)
+{
+    const struct gp_gemm *gemm = &run.problem->gemm;
+    const char *usual = gp_entry_default(gemm->in, gemm->out);
+    const char **entries = from->entries_count ? from->entries : &usual;
+    size_t entries_count = from->entries_count ? from->entries_count : 1;
+
+    for (size_t e = 0; e < entries_count; e++)
+        for (size_t m = 0; m < from->modes_count; m++) {
+            run.entry = entries[e];
+            run.mode = from->modes[m];
+            if (expansion->select->modes &&
+                !in_list(expansion->select->modes, run.mode->name))
+                continue;
+            run.row =
+                gp_mode_row(run.mode->name, gemm->in, gemm->out, run.entry);
+            if (run.row)
+                add_settings(expansion, from, run);
+            else
+                expansion->plan->not_applicable++;
+        }
+}
+
+static void add_backends(struct expansion *expansion,
+                         const struct gp_case *from,
+                         const struct gp_problem *made)
+{
+    const char *const *backends = expansion->select->backends;
+    struct gp_problem *problem = add_problem(expansion, made);
+
+    if (!backends)
+        backends = from->backends_count ? NULL : expansion->backends;
+    if (backends) {
+        for (; *backends; backends++)
+            add_modes(expansion, from,
+                      (struct gp_run){.problem = problem,
+                                      .from = from,
+                                      .backend = *backends});
+        return;
+    }
+    for (size_t b = 0; b < from->backends_count; b++)
+        add_modes(expansion, from,
+                  (struct gp_run){.problem = problem,
+                                  .from = from,
+                                  .backend = from->backends[b]});
+}
+
+/* All families and seeds of one product. */
+static int add_families(struct expansion *expansion, const struct gp_case *from,
+                        const struct gp_gemm *gemm)
+{
+    struct gp_err refused;
+
+    if (gp_gemm_check(gemm, expansion->err) != 0)
+        return gp_err_prefix(expansion->err, "%s:%d: case %s: ", from->file,
+                             from->line, from->name);
+    for (size_t f = 0; f < from->families_count; f++) {
+        if (from->families[f]->accept(gemm, &refused) != 0) {
+            expansion->plan->not_applicable++;
+            continue;
+        }
+        for (size_t s = 0; s < from->seeds_count; s++) {
+            const struct gp_problem made = {.gemm = *gemm,
+                                            .family = from->families[f],
+                                            .seed = from->seeds[s]};
+            add_backends(expansion, from, &made);
+        }
+    }
+    return 0;
+}
+
+/* All leading dimensions, batches and scalars of one shape, type and op. */
+static int add_layouts(struct expansion *expansion, const struct gp_case *from,
+                       struct gp_gemm gemm)
+{
+    /* Scalars enter the product in FP32, or FP64 for FP64 operands. */
+    const struct gp_type *scale =
+        gp_type_find(gemm.in->bytes == 8 ? "f64" : "f32");
+
+    for (size_t p = 0; p < from->pads_count; p++)
+        for (size_t b = 0; b < from->batches_count; b++)
+            for (size_t x = 0; x < from->alphas_count; x++)
+                for (size_t y = 0; y < from->betas_count; y++) {
+                    gemm.lda = gp_gemm_tight_ld(&gemm, GP_A) + from->pads[p];
+                    gemm.ldb = gp_gemm_tight_ld(&gemm, GP_B) + from->pads[p];
+                    gemm.ldc = gp_gemm_tight_ld(&gemm, GP_C) + from->pads[p];
+                    gemm.batch = from->batches[b];
+                    gemm.alpha = gp_type_round(scale, from->alphas[x]);
+                    gemm.beta = gp_type_round(scale, from->betas[y]);
+                    if (add_families(expansion, from, &gemm) != 0)
+                        return -1;
+                }
+    return 0;
+}
+
+static int add_case(struct expansion *expansion, const struct gp_case *from)
+{
+    for (size_t s = 0; s < from->sizes_count; s++)
+        for (size_t t = 0; t < from->types_count; t++)
+            for (size_t o = 0; o < from->ops_count; o++) {
+                const struct gp_gemm gemm = {
+                    .m = from->sizes[s].m,
+                    .n = from->sizes[s].n,
+                    .k = from->sizes[s].k,
+                    .batch = 1,
+                    .trans_a = from->ops[o].trans_a,
+                    .trans_b = from->ops[o].trans_b,
+                    .in = from->types[t].in,
+                    .out = from->types[t].out,
+                };
+                if (add_layouts(expansion, from, gemm) != 0)
+                    return -1;
+            }
+    return 0;
+}
+
+/* Runs of one problem stand together, in the order of the problems. */
+static void problem_major(struct gp_plan *plan, json_t *problems)
+{
+    size_t *next = calloc(plan->problems_count + 1, sizeof *next);
+    struct gp_run *sorted = calloc(plan->runs_count + 1, sizeof *sorted);
+
+    if (!next || !sorted)
+        gp_arena_out_of_memory(plan->runs_count * sizeof *sorted);
+    for (size_t pass = 0; pass < 2; pass++)
+        for (size_t r = 0; r < plan->runs_count; r++) {
+            size_t at = (size_t)json_integer_value(
+                json_object_get(problems, plan->runs[r].problem->id));
+            if (pass == 0)
+                next[at + 1]++;
+            else
+                sorted[next[at]++] = plan->runs[r];
+            if (pass == 0 && r + 1 == plan->runs_count)
+                for (size_t p = 0; p < plan->problems_count; p++)
+                    next[p + 1] += next[p];
+        }
+    free(plan->runs);
+    plan->runs = sorted;
+    plan->runs_room = plan->runs_count + 1;
+    free(next);
+}
+
+static int nothing_selected(const struct gp_suite *suite,
+                            const struct gp_select *select, struct gp_err *err)
+{
+    if (select->only)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "no run of %s has the id '%.200s': `gemmproof plan` "
+                          "lists them, and without a case file an id runs by "
+                          "itself",
+                          suite->name, select->only[0]);
+    if (select->match)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "no run of %s matches '%.200s': `gemmproof plan` "
+                          "lists the ids",
+                          suite->name, select->match[0]);
+    return gp_err_set(err, GP_ERR_USAGE,
+                      "the suite %s plans no run for these modes and types",
+                      suite->name);
+}
+
+int gp_expand(const struct gp_suite *suite, const struct gp_select *select,
+              const char *const *backends, struct gp_plan *plan,
+              struct gp_err *err)
+{
+    struct expansion expansion = {select, backends, plan, gp_json_object(),
+                                  gp_json_object(), err};
+    int status = 0;
+
+    plan->suite = gp_arena_copy(&plan->arena, suite->name);
+    for (size_t c = 0; c < suite->cases_count && status == 0; c++)
+        status = add_case(&expansion, &suite->cases[c]);
+    if (status == 0 && plan->runs_count == 0)
+        status = nothing_selected(suite, select, err);
+    if (status == 0)
+        problem_major(plan, expansion.problems);
+    json_decref(expansion.seen);
+    json_decref(expansion.problems);
+    return status;
+}
+
+int gp_expand_ids(const struct gp_select *select, struct gp_plan *plan,
+                  struct gp_err *err)
+{
+    plan->suite = "ids";
+    for (const char *const *id = select->only; *id; id++) {
+        if (gp_run_parse(*id, plan, err) != 0)
+            return -1;
+        if (select->repeats)
+            plan->runs[plan->runs_count - 1].repeats = select->repeats;
+    }
+    return 0;
+}

@@ -1,0 +1,175 @@
+#include "harness/engine/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gp_judge_entry {
+    struct gp_digest digest;
+    struct gp_bound bound;
+    struct gp_accuracy accuracy;
+};
+
+void gp_result_free(struct gp_result *result)
+{
+    gp_reply_free(&result->reply);
+}
+
+void gp_judge_cache_free(struct gp_judge_cache *cache)
+{
+    free(cache->entries);
+    *cache = (struct gp_judge_cache){0};
+}
+
+static bool same_bound(const struct gp_bound *a, const struct gp_bound *b)
+{
+    return a->rel_ref == b->rel_ref && a->rel_mag == b->rel_mag &&
+           a->absolute == b->absolute && a->omega_acc == b->omega_acc &&
+           a->omega_out == b->omega_out;
+}
+
+static const struct gp_accuracy *
+measured(struct gp_judge_cache *cache, const struct gp_digest *digest,
+         const struct gp_bound *bound, const struct gp_reference *reference,
+         const void *output)
+{
+    struct gp_judge_entry *entry;
+
+    for (size_t i = 0; i < cache->count; i++) {
+        entry = &cache->entries[i];
+        if (memcmp(&entry->digest, digest, sizeof *digest) == 0 &&
+            same_bound(&entry->bound, bound))
+            return &entry->accuracy;
+    }
+    entry = gp_grow((void **)&cache->entries, cache->count, &cache->room,
+                    sizeof *entry);
+    entry->digest = *digest;
+    entry->bound = *bound;
+    gp_measure(reference, bound, output, &entry->accuracy);
+    cache->count++;
+    return &entry->accuracy;
+}
+
+/* The reply's own terms in the evidence's. */
+struct translated {
+    struct gp_accuracy accuracy[GP_OUTPUTS_MOST];
+    int64_t *frequency, *first_repeat;
+    int64_t differing[GP_OUTPUTS_MOST], differing_first[GP_OUTPUTS_MOST];
+};
+
+static void translate_order(const struct gp_reply *reply,
+                            struct translated *translated)
+{
+    int64_t repeat = 0;
+    size_t variants = reply->digests_count;
+
+    translated->frequency = calloc(variants, sizeof(int64_t));
+    translated->first_repeat = calloc(variants, sizeof(int64_t));
+    if (!translated->frequency || !translated->first_repeat)
+        gp_arena_out_of_memory(variants * sizeof(int64_t));
+    for (size_t i = 0; i < reply->order_count; i++) {
+        const struct gp_order *order = &reply->order[i];
+        if (translated->frequency[order->variant] == 0)
+            translated->first_repeat[order->variant] = repeat;
+        translated->frequency[order->variant] += order->count;
+        repeat += order->count;
+    }
+}
+
+bool gp_judge_required(const struct gp_run *run, const char *check)
+{
+    for (size_t i = 0; run->from && i < run->from->require_count; i++)
+        if (strcmp(run->from->require[i], check) == 0)
+            return true;
+    return false;
+}
+
+static void add_finding(struct gp_result *result,
+                        const struct gp_finding *finding)
+{
+    struct gp_finding *added = &result->findings[result->findings_count++];
+
+    *added = *finding;
+    if (added->verdict == GP_PASS && added->flags & GP_OBSERVED &&
+        gp_judge_required(result->run, added->check))
+        added->verdict = GP_FAIL;
+    if (added->verdict == GP_FAIL)
+        result->verdict = GP_FAIL;
+    if (added->verdict == GP_ERROR && result->verdict != GP_FAIL) {
+        result->verdict = GP_ERROR;
+        gp_err_set(&result->err, GP_ERR_BACKEND, "%s", added->text);
+    }
+    if (added->verdict == GP_PASS)
+        result->flags |= added->flags;
+}
+
+static struct gp_evidence evidence_of(const struct gp_result *result,
+                                      const struct gp_reference *reference,
+                                      struct translated *translated)
+{
+    const struct gp_reply *reply = &result->reply;
+    const struct gp_run *run = result->run;
+    struct gp_evidence evidence = {
+        .run = run,
+        .reference = reference,
+        .accuracy = translated->accuracy,
+        .outputs = reply->outputs,
+        .variants = (int64_t)reply->digests_count,
+        .frequency = translated->frequency,
+        .first_repeat = translated->first_repeat,
+        .differing = translated->differing,
+        .differing_first = translated->differing_first,
+        .last_variant = reply->order[reply->order_count - 1].variant,
+        .last_differing = reply->last.elements,
+        .guard_bytes = reply->audit.guard_bytes,
+        .guard_first = reply->audit.guard_first,
+        .guard_where = reply->audit.guard_where,
+        .input_elements = reply->audit.input_elements,
+        .input_first = reply->audit.input_first,
+        .input_where = reply->audit.input_where,
+        .sentinels_left = reply->audit.sentinels_left,
+        .sentinel_first = reply->audit.sentinel_first,
+        .promise =
+            gp_promise(run->backend, run->schedule->name, run->mode->name),
+    };
+
+    for (size_t v = 0; v < reply->differences_count && v < GP_OUTPUTS_MOST;
+         v++) {
+        translated->differing[v] = reply->differences[v].elements;
+        translated->differing_first[v] = reply->differences[v].first;
+        evidence.differences++;
+    }
+    return evidence;
+}
+
+void gp_judge(struct gp_result *result, const struct gp_reference *reference,
+              const unsigned char *outputs, size_t output_bytes,
+              int compute_capability, struct gp_judge_cache *cache)
+{
+    const struct gp_run *run = result->run;
+    struct translated translated = {0};
+    struct gp_evidence evidence;
+    struct gp_bound bound;
+
+    translate_order(&result->reply, &translated);
+    gp_bound_make(&reference->gemm, &run->row->arithmetic, &reference->data,
+                  compute_capability, &bound);
+    for (int64_t v = 0; v < result->reply.outputs; v++)
+        translated.accuracy[v] =
+            *measured(cache, &result->reply.digests[v], &bound, reference,
+                      outputs + (size_t)v * output_bytes);
+    evidence = evidence_of(result, reference, &translated);
+    result->verdict = GP_PASS;
+    result->judged = true;
+    result->accuracy = translated.accuracy[0];
+    for (const struct gp_check *const *check = gp_checks; *check; check++) {
+        struct gp_finding finding = {.check = (*check)->name,
+                                     .where = {-1, -1, -1, -1},
+                                     .evidence = "proved"};
+        if (!(*check)->applies(run->problem->family))
+            continue;
+        (*check)->judge(&evidence, &finding);
+        add_finding(result, &finding);
+    }
+    free(translated.frequency);
+    free(translated.first_repeat);
+}

@@ -1,0 +1,46 @@
+/*
+ * From a worker's reply to a result: measures distinct outputs (each once a
+ * problem), runs the checks, and takes the worst as the verdict.
+ */
+#ifndef GP_ENGINE_JUDGE_H
+#define GP_ENGINE_JUDGE_H
+
+#include "harness/check/check.h"
+#include "harness/worker/wire.h"
+
+enum { GP_FINDINGS_MOST = 16 };
+
+struct gp_result {
+    const struct gp_run *run;
+    enum gp_verdict verdict;
+    unsigned flags;
+    char reason[200];  /* of a skip */
+    struct gp_err err; /* of an error */
+    struct gp_finding findings[GP_FINDINGS_MOST];
+    int findings_count;
+    struct gp_accuracy accuracy; /* of the first output */
+    bool judged;                 /* accuracy and reply are there */
+    struct gp_reply reply;
+    int worker; /* -1: none was started */
+    int64_t sequence;
+};
+
+void gp_result_free(struct gp_result *result);
+
+/* Outputs of one problem that were measured already, by digest and bound. */
+struct gp_judge_cache {
+    struct gp_judge_entry *entries;
+    size_t count, room;
+};
+void gp_judge_cache_free(struct gp_judge_cache *cache);
+
+/* Judge a run whose reply is in `result`. `outputs` holds the outputs that
+ * came back, `output_bytes` apart; `compute_capability` of their device. */
+void gp_judge(struct gp_result *result, const struct gp_reference *reference,
+              const unsigned char *outputs, size_t output_bytes,
+              int compute_capability, struct gp_judge_cache *cache);
+
+/* Is a flagged finding of this check turned into a fail by the case? */
+bool gp_judge_required(const struct gp_run *run, const char *check);
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * The worker processes of a run: one for each backend and environment,
+ * started once and kept, started again after a death.
+ *
+ * All of them share two regions: operands, which only this program can write,
+ * and outputs. A worker that cannot be started stays down, and every run that
+ * needs it gets its sentence.
+ */
+#ifndef GP_ENGINE_POOL_H
+#define GP_ENGINE_POOL_H
+
+#include "harness/base/proc.h"
+#include "harness/base/shm.h"
+#include "harness/model.h"
+#include "harness/worker/wire.h"
+
+struct gp_pool_options {
+    const char *worker_dir; /* where gemmproof-worker-NAME are */
+    const char *library;    /* cuBLAS to load, NULL: the default */
+    bool as_is;             /* keep the caller's environment */
+    int chatter;            /* where workers' standard error goes */
+    int64_t start_ms, execute_ms;
+};
+
+struct gp_worker {
+    const char *backend, *workspace;
+    int number; /* from 0 in order of first use */
+    int starts, failures; /* failures in a row */
+    int64_t sequence;     /* executes since it started */
+    struct gp_proc proc;
+    json_t *hello;        /* its answer; NULL while down */
+    json_t *environment;  /* what was set for it */
+    struct gp_err down;   /* why it cannot be started */
+    /* What it holds: the operands and problem last prepared. */
+    int64_t operands_id;
+};
+
+struct gp_pool {
+    struct gp_pool_options options;
+    struct gp_arena arena;
+    struct gp_shm operands, outputs;
+    struct gp_worker **workers;
+    size_t count, room;
+};
+
+int gp_pool_open(struct gp_pool *pool, const struct gp_pool_options *options,
+                 struct gp_err *err) GP_MUST_CHECK;
+void gp_pool_close(struct gp_pool *pool);
+
+/* The worker for a backend and workspace, running and greeted. `*ret_started`
+ * says that it was started by this call (its hello is new). On failure
+ * *ret_worker is set all the same. */
+int gp_pool_get(struct gp_pool *pool, const char *backend,
+                const char *workspace, struct gp_worker **ret_worker,
+                bool *ret_started, struct gp_err *err) GP_MUST_CHECK;
+
+/* Ask and wait. The reply is owned by the caller. A worker that died, was
+ * late or answered garbage is stopped; the next gp_pool_get starts it
+ * again. */
+int gp_worker_ask(struct gp_worker *worker, const json_t *request,
+                  int64_t timeout_ms, json_t **ret_reply,
+                  struct gp_err *err) GP_MUST_CHECK;
+
+/* compute capability times ten, 0 for a CPU. */
+int gp_worker_capability(const struct gp_worker *worker);
+
+/* The environment of a child, NAME=VALUE: the caller's without everything
+ * that can change the arithmetic, and the workspace. `set` receives what was
+ * set, for the journal. Owned by the arena. */
+const char *const *gp_pool_environment(struct gp_arena *arena, bool as_is,
+                                       const char *workspace, json_t *set);
+
+/* The recorded variables of the caller's environment. */
+json_t *gp_pool_recorded(void);
+
+#endif

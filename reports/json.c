@@ -1,0 +1,93 @@
+/* report.json: the counts, and the records as the journal has them. */
+#include "reports/writer.h"
+
+static void key_begin(struct gp_buf *buf, const char *key)
+{
+    gp_buf_printf(buf, ",\n\"%s\":", key);
+}
+
+/* One record a line, so that two reports can be compared by lines. */
+static void print_array(struct gp_buf *buf, const char *key, json_t *records)
+{
+    json_t *record;
+    size_t i;
+
+    key_begin(buf, key);
+    gp_buf_str(buf, "[");
+    json_array_foreach(records, i, record)
+    {
+        gp_buf_str(buf, i ? ",\n" : "\n");
+        gp_json_print(buf, record);
+    }
+    gp_buf_str(buf, json_array_size(records) ? "\n]" : "]");
+}
+
+static void print_value(struct gp_buf *buf, const char *key, json_t *value)
+{
+    key_begin(buf, key);
+    gp_json_print(buf, value);
+    json_decref(value);
+}
+
+static void print_sentence(const struct gp_summary *summary, const char *key,
+                           void (*say)(const struct gp_summary *,
+                                       struct gp_buf *),
+                           struct gp_buf *buf)
+{
+    struct gp_buf text = {0};
+
+    say(summary, &text);
+    print_value(buf, key, gp_json_text(gp_buf_text(&text)));
+    gp_buf_free(&text);
+}
+
+static json_t *counts_object(const struct gp_summary *summary)
+{
+    const struct gp_counts *counts = &summary->counts;
+    const struct {
+        const char *key;
+        int64_t value;
+    } rows[] = {
+        {"planned", counts->planned},
+        {"run", counts->run},
+        {"pass", counts->pass},
+        {"observed", counts->observed},
+        {"known", counts->known},
+        {"fail", counts->fail},
+        {"skip", counts->skip},
+        {"error", counts->error},
+        {"missing", summary->missing},
+        {"faults", summary->faults},
+        {"relations", counts->relations},
+        {"relations_observed", counts->relations_observed},
+        {"relations_failed", counts->relations_failed},
+        {"relations_errors", summary->relation_errors},
+    };
+    json_t *made = gp_json_object();
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        gp_json_set_int(made, rows[i].key, rows[i].value);
+    gp_json_set(made, "skip_reasons", json_incref(summary->skip_reasons));
+    return made;
+}
+
+void gp_writer_json(const struct gp_summary *summary, struct gp_buf *buf)
+{
+    json_t *finished = json_object_get(summary->end, "finished");
+
+    gp_buf_str(buf, "{\"format\":1");
+    print_sentence(summary, "measured", gp_summary_measured, buf);
+    print_value(buf, "counts", counts_object(summary));
+    print_sentence(summary, "outcome", gp_summary_outcome, buf);
+    print_value(buf, "stopped", json_boolean(summary->stopped));
+    print_value(buf, "cut", json_boolean(summary->cut));
+    print_value(buf, "untested", json_incref(summary->untested));
+    print_value(buf, "head", json_incref(summary->head));
+    print_array(buf, "workers", summary->workers);
+    print_array(buf, "runs", summary->runs);
+    print_array(buf, "relations", summary->relations);
+    if (finished)
+        print_value(buf, "finished", json_incref(finished));
+    print_value(buf, "exit", json_integer(gp_summary_exit(summary)));
+    gp_buf_str(buf, "}\n");
+}
