@@ -32,7 +32,7 @@ Q := $(if $(filter 1,$(VERBOSE)),,@)
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wundef -Wformat=2 \
 	-Wmissing-prototypes -Wstrict-prototypes \
 	$(if $(filter 1,$(WERROR)),-Werror)
-OPT := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O2 -g)
+OPT := $(if $(filter 1,$(DEBUG)),-O0 -g3,-O3 -g)
 ifeq ($(SANITIZE),1)
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all \
 	-fno-omit-frame-pointer
@@ -52,20 +52,22 @@ COMMON_LIBS := $(JSON_LIBS) -lm -lpthread
 BIN := $(BUILDDIR)/bin
 OBJ := $(BUILDDIR)/obj
 LIB := $(BUILDDIR)/libgp.a
-WORKERS := naive openblas faulty $(if $(filter 1,$(CUDA)),cublas)
+WORKERS := naive openblas simulated faulty $(if $(filter 1,$(CUDA)),cublas)
 WORKER_BINS := $(WORKERS:%=$(BIN)/gemmproof-worker-%)
 
 LIB_SRC := $(wildcard harness/base/*.c reference/*.c harness/model*.c \
 	harness/check/*.c reports/*.c harness/engine/*.c) \
 	harness/worker/wire.c harness/worker/schedule.c \
-	harness/worker/backends/host.c harness/worker/backends/host_naive.c
+	harness/worker/backends/host.c harness/worker/backends/host_naive.c \
+	harness/worker/backends/simulated_mma.c \
+	harness/worker/backends/simulated_plan.c
 CLI_SRC := $(wildcard harness/cli/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)
 HEADERS := $(wildcard harness/*.h harness/*/*.h harness/*/*/*.h reference/*.h \
 	reports/*.h tests/unit/*.h)
 object = $(patsubst %,$(OBJ)/%.o,$(1))
 
-.PHONY: all help setup setup-dev verify check unit lint bench clean install
+.PHONY: all help setup setup-dev verify check unit lint bench clean install bundle
 all: $(BIN)/gemmproof $(WORKER_BINS)
 
 help:
@@ -97,6 +99,9 @@ $(OBJ)/reference/refgemm.c.o $(OBJ)/harness/worker/backends/openblas.c.o: \
 $(OBJ)/harness/worker/backends/cublas%: CPPFLAGS += -isystem $(CUDA_HOME)/include
 $(OBJ)/harness/cli/main.c.o: CPPFLAGS += -DGP_VERSION='"$(VERSION)"' \
 	-DGP_COMMIT='"$(COMMIT)"'
+# repro --c copies definitions out of these, which it carries.
+$(OBJ)/harness/cli/repro_text.c.o: $(wildcard harness/cli/repro_*.cu \
+	reference/*.[ch]) harness/base/hash.h harness/check/fingerprint.c
 $(OBJ)/harness/cli/main.c.o: VERSION $(wildcard .git/HEAD .git/refs/heads/*)
 
 $(OBJ)/%.c.o: %.c Makefile
@@ -136,6 +141,11 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/gemmproof/cases
 	install -m 755 $(BIN)/gemmproof $(WORKER_BINS) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 cases/*.yaml $(DESTDIR)$(PREFIX)/share/gemmproof/cases
+
+# A tar.gz for a machine without development packages.
+bundle: all
+	@VERSION=$(VERSION) BUILDDIR=$(BUILDDIR) ci/bundle.sh $(BIN)/gemmproof \
+		$(WORKER_BINS)
 
 clean:
 	rm -rf $(BUILDDIR)

@@ -4,70 +4,93 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/word.h"
+
 const struct gp_mode gp_modes[] = {
-    {"default", "what a call without any setting gets"},
-    {"pedantic", "prescribed precision and standard arithmetic throughout"},
-    {"tf32", "FP32 operands rounded to 11 significand bits"},
-    {"no-reduced-precision",
-     "default, and no partial sum in a type narrower than the accumulator"},
-    {"fast-16f", "FP32 operands rounded to FP16 or TF32"},
-    {"fast-16bf", "FP32 operands rounded to BF16"},
-    {"f16-accumulate", "FP16 operands and FP16 sums"},
-    {"bf16x9", "FP32 made of nine BF16 products"},
-    {"fp64-emulated", "FP64 made of integer products"},
-    {NULL, NULL},
+    {.name = "default", .help = "what a call without any setting gets"},
+    {.name = "pedantic",
+     .help = "prescribed precision and standard arithmetic throughout"},
+    {.name = "tf32", .help = "FP32 operands rounded to 11 significand bits"},
+    {.name = "no-reduced-precision",
+     .help =
+         "default, and no partial sum in a type narrower than the accumulator"},
+    {.name = "fast-16f", .help = "FP32 operands rounded to FP16 or TF32"},
+    {.name = "fast-16bf", .help = "FP32 operands rounded to BF16"},
+    {.name = "f16-accumulate", .help = "FP16 operands and FP16 sums"},
+    {.name = "bf16x9", .help = "FP32 made of nine BF16 products"},
+    {.name = "fp64-emulated", .help = "FP64 made of integer products"},
+    {.name = NULL},
 };
 
 /* Words for the rows below; docs/checks.md says what each promises. */
-#define FP32 {.accumulator = "f32", .terms = 1}
-#define FP64 {.accumulator = "f64", .terms = 1}
-#define MMA {.accumulator = "f32", .tensor = true, .terms = 1}
-#define MMA_OUT \
-    {.accumulator = "f32", .tensor = true, .terms = 1, .in_output = true}
-#define FROM(bits, least) \
-    {.input_precision = (bits), .input_emin = (least), \
-     .accumulator = "f32", .tensor = true, .terms = 1}
+#define FP32                                                                   \
+    {                                                                          \
+        .accumulator = "f32", .terms = 1                                       \
+    }
+#define FP64                                                                   \
+    {                                                                          \
+        .accumulator = "f64", .terms = 1                                       \
+    }
+#define MMA                                                                    \
+    {                                                                          \
+        .accumulator = "f32", .tensor = true, .terms = 1                       \
+    }
+#define MMA_OUT                                                                \
+    {                                                                          \
+        .accumulator = "f32", .tensor = true, .terms = 1, .in_output = true    \
+    }
+#define FROM(bits, least)                                                      \
+    {                                                                          \
+        .input_precision = (bits), .input_emin = (least),                      \
+        .accumulator = "f32", .tensor = true, .terms = 1                       \
+    }
 
 const struct gp_mode_row gp_mode_rows[] = {
-    {"default", "f32", "f32", "default", "32f", false, FP32},
-    {"default", "f64", "f64", "default", "64f", false, FP64},
-    {"default", "f16", "f16", NULL, "32f", false, MMA_OUT},
-    {"default", "f16", "f32", NULL, "32f", false, MMA},
-    {"default", "bf16", "bf16", NULL, "32f", false, MMA_OUT},
-    {"default", "bf16", "f32", NULL, "32f", false, MMA},
-    {"pedantic", "f32", "f32", "pedantic", "32f-pedantic", false, FP32},
-    {"pedantic", "f64", "f64", "pedantic", "64f-pedantic", false, FP64},
-    {"pedantic", "f16", NULL, NULL, "32f-pedantic", false, MMA},
-    {"pedantic", "bf16", NULL, NULL, "32f-pedantic", false, MMA},
-    {"tf32", "f32", "f32", "tf32", "32f-fast-tf32", false, FROM(11, -126)},
-    {"no-reduced-precision", "f32", "f32", "default", "32f", true, FP32},
-    {"no-reduced-precision", "f64", "f64", "default", "64f", true, FP64},
-    {"no-reduced-precision", "f16", NULL, NULL, "32f", true, MMA},
-    {"no-reduced-precision", "bf16", NULL, NULL, "32f", true, MMA},
-    {"fast-16f", "f32", "f32", NULL, "32f-fast-16f", false, FROM(11, -14)},
-    {"fast-16bf", "f32", "f32", NULL, "32f-fast-16bf", false, FROM(8, -126)},
+    {"default", "f32", "f32", "default", "32f", false, FP32, NULL},
+    {"default", "f64", "f64", "default", "64f", false, FP64, NULL},
+    {"default", "f16", "f16", NULL, "32f", false, MMA_OUT, NULL},
+    {"default", "f16", "f32", NULL, "32f", false, MMA, NULL},
+    {"default", "bf16", "bf16", NULL, "32f", false, MMA_OUT, NULL},
+    {"default", "bf16", "f32", NULL, "32f", false, MMA, NULL},
+    {"pedantic", "f32", "f32", "pedantic", "32f-pedantic", false, FP32, NULL},
+    {"pedantic", "f64", "f64", "pedantic", "64f-pedantic", false, FP64, NULL},
+    {"pedantic", "f16", NULL, NULL, "32f-pedantic", false, MMA, NULL},
+    {"pedantic", "bf16", NULL, NULL, "32f-pedantic", false, MMA, NULL},
+    {"tf32", "f32", "f32", "tf32", "32f-fast-tf32", false, FROM(11, -126),
+     NULL},
+    {"no-reduced-precision", "f32", "f32", "default", "32f", true, FP32, NULL},
+    {"no-reduced-precision", "f64", "f64", "default", "64f", true, FP64, NULL},
+    {"no-reduced-precision", "f16", NULL, NULL, "32f", true, MMA, NULL},
+    {"no-reduced-precision", "bf16", NULL, NULL, "32f", true, MMA, NULL},
+    {"fast-16f", "f32", "f32", NULL, "32f-fast-16f", false, FROM(11, -14),
+     NULL},
+    {"fast-16bf", "f32", "f32", NULL, "32f-fast-16bf", false, FROM(8, -126),
+     NULL},
     {"f16-accumulate",
      "f16",
      "f16",
      NULL,
      "16f",
      false,
-     {.accumulator = "f16", .tensor = true, .terms = 1, .in_output = true}},
+     {.accumulator = "f16", .tensor = true, .terms = 1, .in_output = true},
+     NULL},
     {"bf16x9",
      "f32",
      "f32",
      "bf16x9",
      "32f-bf16x9",
      false,
-     {.accumulator = "f32", .tensor = true, .terms = 9}},
+     {.accumulator = "f32", .tensor = true, .terms = 9},
+     NULL},
     {"fp64-emulated",
      "f64",
      "f64",
      "fp64-emulated",
      "64f-emulated",
      false,
-     {.accumulator = "f64", .terms = 1, .per_term = 4}},
-    {NULL, NULL, NULL, NULL, NULL, false, {0}},
+     {.accumulator = "f64", .terms = 1, .per_term = 4},
+     NULL},
+    {NULL, NULL, NULL, NULL, NULL, false, {0}, NULL},
 };
 
 const char *const gp_entries[] = {"gemm", "gemm-ex", NULL};
@@ -85,47 +108,11 @@ static const struct {
     const char *backend, *schedule, *exempt, *source;
 } promises[] = {
     {"cublas", "serial", "fp64-emulated",
-     "cuBLAS documentation 2.1.4: the same bits in every run of one toolkit "
-     "version, architecture and number of SMs, with one stream active"},
-    {"naive", "serial", "", "this worker sums in one fixed order"},
-    {"faulty", "serial", "", "this worker sums in one fixed order"},
+     "cuBLAS documentation 2.1.4 (one version, architecture, number of SMs "
+     "and stream)"},
+    {"naive", "serial", "", "the worker, which sums in one fixed order"},
+    {"faulty", "serial", "", "the worker, which sums in one fixed order"},
 };
-
-const struct gp_mode *gp_mode_find(const char *name)
-{
-    for (const struct gp_mode *mode = gp_modes; mode->name; mode++)
-        if (strcmp(mode->name, name) == 0)
-            return mode;
-    return NULL;
-}
-
-const struct gp_mode_row *gp_mode_row(const char *mode,
-                                      const struct gp_type *in,
-                                      const struct gp_type *out,
-                                      const char *entry)
-{
-    bool ex = strcmp(entry, "gemm-ex") == 0;
-
-    for (const struct gp_mode_row *row = gp_mode_rows; row->mode; row++)
-        if (strcmp(row->mode, mode) == 0 && strcmp(row->in, in->name) == 0 &&
-            (!row->out || strcmp(row->out, out->name) == 0) &&
-            (ex ? row->compute : row->math))
-            return row;
-    return NULL;
-}
-
-void gp_mode_request(const struct gp_mode_row *row, const char *entry,
-                     struct gp_request *ret_request)
-{
-    bool ex = strcmp(entry, "gemm-ex") == 0;
-
-    *ret_request = (struct gp_request){.no_reduced_precision = row->flag};
-    snprintf(ret_request->entry, sizeof ret_request->entry, "%s", entry);
-    snprintf(ret_request->math, sizeof ret_request->math, "%s",
-             ex ? "default" : row->math);
-    snprintf(ret_request->compute, sizeof ret_request->compute, "%s",
-             ex ? row->compute : "");
-}
 
 const char *gp_entry_default(const struct gp_type *in,
                              const struct gp_type *out)
@@ -140,6 +127,13 @@ int gp_workspace_check(const char *text, struct gp_err *err)
 
     if (strcmp(text, "unset") == 0)
         return 0;
+    if (strncmp(text, "raw=", 4) == 0 && strlen(text) < 64) {
+        for (at += 4; *at > ' ' && *at < 127;)
+            at++;
+        if (!*at)
+            return 0;
+    }
+    at = text;
     if (*text == ':')
         return gp_err_set(err, GP_ERR_USAGE,
                           "the workspace '%.40s' has a leading colon: write it "
@@ -159,6 +153,41 @@ int gp_workspace_check(const char *text, struct gp_err *err)
     return gp_err_set(err, GP_ERR_USAGE,
                       "the workspace '%.40s' is not SIZE:COUNT pairs joined by "
                       "colons (\"16:8\", \"4096:2:16:8\") or unset",
+                      text);
+}
+
+int gp_env_check(const char *text, struct gp_err *err)
+{
+    static const char *const names[] = {
+        "NVIDIA_TF32_OVERRIDE",
+        "CUBLAS_EMULATE_SINGLE_PRECISION",
+        "CUBLAS_EMULATE_DOUBLE_PRECISION",
+        "CUBLAS_EMULATION_STRATEGY",
+        "CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT",
+        "CUBLASLT_HEURISTICS_CACHE_CAPACITY",
+        "CUDA_LAUNCH_BLOCKING",
+        NULL,
+    };
+    size_t len = strcspn(text, "=");
+    char name[64];
+
+    if (!*text)
+        return 0;
+    if (len < sizeof name && text[len] == '=' && strlen(text) < 100 &&
+        strspn(text + len + 1, "abcdefghijklmnopqrstuvwyzx0123456789-.") ==
+            strlen(text + len + 1)) {
+        memcpy(name, text, len);
+        name[len] = '\0';
+        for (const char *const *at = names; *at; at++)
+            if (strcmp(*at, name) == 0)
+                return 0;
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "the variable '%.60s' cannot be set here: did you "
+                          "mean %s?",
+                          name, gp_word_nearest(name, names));
+    }
+    return gp_err_set(err, GP_ERR_USAGE,
+                      "'%.60s' is not NAME=VALUE with a value in [a-z0-9.-]",
                       text);
 }
 
@@ -233,6 +262,31 @@ int gp_backend_check(const char *text, struct gp_err *err)
                       "no backend '%.40s': a backend is a name in [a-z0-9-], "
                       "such as cublas, openblas or faulty=drop-last-k",
                       text);
+}
+
+static bool backend_in(const char *const *names, const char *backend)
+{
+    size_t len = strcspn(backend, "=");
+
+    for (; *names; names++)
+        if (strlen(*names) == len && strncmp(*names, backend, len) == 0)
+            return true;
+    return false;
+}
+
+bool gp_backend_on_cpu(const char *backend)
+{
+    static const char *const names[] = {"naive", "openblas", "simulated",
+                                        "faulty", NULL};
+
+    return backend_in(names, backend);
+}
+
+bool gp_backend_reads_environment(const char *backend)
+{
+    static const char *const names[] = {"naive", "openblas", "faulty", NULL};
+
+    return !backend_in(names, backend);
 }
 
 const char *gp_verdict_name(enum gp_verdict verdict)

@@ -18,9 +18,15 @@
 
 /* --- Modes ------------------------------------------------------------- */
 
+/* A mode: a row of the table, or one composed of words: MATH+COMPUTE, two
+ * requests in conflict (through gemm-ex alone), and NAME+nrp, a mode with the
+ * flag DISALLOW_REDUCED_PRECISION_REDUCTION. */
 struct gp_mode {
     const char *name;
     const char *help;
+    const struct gp_mode *base; /* of NAME+nrp: the row; else NULL */
+    const char *math, *compute; /* of a conflict; else NULL */
+    bool flag;                  /* of a composed mode */
 };
 
 /* How a mode is asked for one input type, and the arithmetic it promises. */
@@ -32,18 +38,27 @@ struct gp_mode_row {
     const char *compute; /* for the entry gemm-ex; NULL: not through it */
     bool flag;           /* DISALLOW_REDUCED_PRECISION_REDUCTION */
     struct gp_arithmetic arithmetic;
+    const char *ex_math; /* math mode beside `compute`; NULL: default */
 };
 
 extern const struct gp_mode gp_modes[];         /* ended by a NULL name */
 extern const struct gp_mode_row gp_mode_rows[]; /* ended by a NULL mode */
 
-const struct gp_mode *gp_mode_find(const char *name);
+/* A mode by its name, composed ones in the arena. A usage error with the
+ * nearest name if there is none. */
+int gp_mode_parse(const char *text, struct gp_arena *arena,
+                  const struct gp_mode **ret_mode,
+                  struct gp_err *err) GP_MUST_CHECK;
 
-/* The row of a mode for these types and entry, or NULL: not applicable. */
-const struct gp_mode_row *gp_mode_row(const char *mode,
-                                      const struct gp_type *in,
-                                      const struct gp_type *out,
-                                      const char *entry);
+/* How to ask for a mode with these types through this entry; false: not
+ * applicable. A conflict promises the weaker of its two arithmetics. */
+bool gp_mode_resolve(const struct gp_mode *mode, const struct gp_type *in,
+                     const struct gp_type *out, const char *entry,
+                     struct gp_mode_row *ret_row);
+
+/* Do two requests decide it (a conflict), so that what is delivered is
+ * observed and not promised? */
+bool gp_mode_in_conflict(const struct gp_mode *mode);
 
 /* The triple to send. */
 void gp_mode_request(const struct gp_mode_row *row, const char *entry,
@@ -57,12 +72,17 @@ extern const char *const gp_entries[]; /* ended by NULL */
 /* --- Workspaces, schedules --------------------------------------------- */
 
 /* A workspace is the value of CUBLAS_WORKSPACE_CONFIG without its leading
- * colon, or "unset". The default suite's list, ended by NULL. */
+ * colon, or "unset", or "raw=" and the value as it stands, well formed or not.
+ * The default suite's list, ended by NULL. */
 extern const char *const gp_workspaces[];
 
 /* Is it well formed: SIZE:COUNT pairs joined by colons, or unset? A usage
  * error with the way out if not. */
 int gp_workspace_check(const char *text, struct gp_err *err) GP_MUST_CHECK;
+
+/* A variable of the factor env, NAME=VALUE; "" is none. Only variables that
+ * are known to change the arithmetic can be set. */
+int gp_env_check(const char *text, struct gp_err *err) GP_MUST_CHECK;
 
 struct gp_schedule {
     const char *name;
@@ -104,6 +124,8 @@ struct gp_case {
     size_t ops_count;
     int64_t *pads; /* elements added to every tight ld */
     size_t pads_count;
+    bool *layouts; /* row-major */
+    size_t layouts_count;
     int64_t *batches;
     size_t batches_count;
     double *alphas, *betas;
@@ -116,6 +138,8 @@ struct gp_case {
     size_t entries_count;
     const char **workspaces;
     size_t workspaces_count;
+    const char **envs; /* NAME=VALUE, "" for none */
+    size_t envs_count;
     const struct gp_schedule **schedules;
     int64_t *schedule_numbers; /* 0 where the schedule takes none */
     size_t schedules_count;
@@ -153,6 +177,12 @@ int gp_op_parse(const char *text, struct gp_op *ret_op,
 /* Is it NAME or NAME=VARIANT in [a-z0-9-]? A usage error if not. */
 int gp_backend_check(const char *text, struct gp_err *err) GP_MUST_CHECK;
 
+/* Does a backend of this program multiply on the CPU? Does it read
+ * CUBLAS_WORKSPACE_CONFIG and the variables of `env`? (Where it does not, only
+ * their defaults are planned.) */
+bool gp_backend_on_cpu(const char *backend);
+bool gp_backend_reads_environment(const char *backend);
+
 /* --- Plan --------------------------------------------------------------- */
 
 struct gp_problem {
@@ -168,8 +198,9 @@ struct gp_run {
     const char *backend;        /* name, or name=variant */
     const char *entry;
     const struct gp_mode *mode;
-    const struct gp_mode_row *row;
+    struct gp_mode_row row; /* as asked for, with what is promised */
     const char *workspace;
+    const char *env; /* NAME=VALUE, "" for none */
     const struct gp_schedule *schedule;
     int64_t schedule_number;
     int64_t repeats;
@@ -189,6 +220,14 @@ struct gp_plan {
 };
 
 void gp_plan_free(struct gp_plan *plan);
+
+/* Where a variable of `env` decides the arithmetic, let the run's row promise
+ * the weaker of the two. Called once, when a run is made. */
+void gp_run_override(struct gp_run *run);
+
+/* Was it decided by something else than the mode: a variable of `env` or a
+ * conflict? What is delivered is then observed. */
+bool gp_run_decided_elsewhere(const struct gp_run *run);
 
 /* Ids: characters [a-z0-9.+=_/-] only; an axis at its default is absent. */
 void gp_problem_id(const struct gp_problem *problem, struct gp_buf *buf);
@@ -217,8 +256,9 @@ struct gp_finding {
     unsigned flags;
     double value, limit; /* what was seen against what was allowed */
     struct gp_where where;
-    char evidence[32]; /* "proved" or "statistical (p < ...)" */
-    char text[400];    /* one sentence */
+    char delivered[24]; /* the arithmetic the bits show; "" if not looked at */
+    char evidence[32];  /* "proved" or "statistical (p < ...)" */
+    char text[400];     /* one sentence */
 };
 
 struct gp_counts {

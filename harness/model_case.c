@@ -11,11 +11,11 @@ static void *axis_of_one(struct gp_arena *arena, const void *value,
     return memcpy(gp_arena_alloc(arena, bytes), value, bytes);
 }
 
-#define AXIS(field, value) \
-    do { \
-        ret_case->field = \
-            axis_of_one(arena, &(value), sizeof *ret_case->field); \
-        ret_case->field##_count = 1; \
+#define AXIS(field, value)                                                     \
+    do {                                                                       \
+        ret_case->field =                                                      \
+            axis_of_one(arena, &(value), sizeof *ret_case->field);             \
+        ret_case->field##_count = 1;                                           \
     } while (0)
 
 void gp_case_defaults(struct gp_arena *arena, struct gp_case *ret_case)
@@ -27,6 +27,8 @@ void gp_case_defaults(struct gp_arena *arena, struct gp_case *ret_case)
     const struct gp_schedule *serial = &gp_schedules[0];
     const char *unset = gp_workspaces[0];
     const int64_t none = 0, one = 1;
+    const char *no_env = "";
+    const bool column = false;
     const double alpha = 1, beta = 0;
     const uint64_t seed = 1;
 
@@ -34,12 +36,14 @@ void gp_case_defaults(struct gp_arena *arena, struct gp_case *ret_case)
     AXIS(types, f32);
     AXIS(ops, nn);
     AXIS(pads, none);
+    AXIS(layouts, column);
     AXIS(batches, one);
     AXIS(alphas, alpha);
     AXIS(betas, beta);
     AXIS(families, dense);
     AXIS(modes, mode);
     AXIS(workspaces, unset);
+    AXIS(envs, no_env);
     AXIS(schedules, serial);
     AXIS(seeds, seed);
     ret_case->schedule_numbers = axis_of_one(arena, &none, sizeof none);

@@ -92,6 +92,19 @@ void gp_problem_id(const struct gp_problem *problem, struct gp_buf *buf)
     gp_buf_printf(buf, ".%s.s%" PRIu64, problem->family->name, problem->seed);
 }
 
+/* /env=name=value, the name in lower case. */
+static void id_env(struct gp_buf *buf, const char *env)
+{
+    char text[128];
+    size_t i = 0;
+
+    for (; env[i] && env[i] != '=' && i + 1 < sizeof text; i++)
+        text[i] = (char)tolower((unsigned char)env[i]);
+    snprintf(text + i, sizeof text - i, "%s", env + i);
+    gp_buf_str(buf, "/env=");
+    id_value(buf, text);
+}
+
 void gp_run_id(const struct gp_run *run, struct gp_buf *buf)
 {
     const struct gp_gemm *gemm = &run->problem->gemm;
@@ -105,6 +118,8 @@ void gp_run_id(const struct gp_run *run, struct gp_buf *buf)
         gp_buf_str(buf, "/ws=");
         id_value(buf, run->workspace);
     }
+    if (*run->env)
+        id_env(buf, run->env);
     if (run->schedule != &gp_schedules[0]) {
         gp_buf_printf(buf, "/%s", run->schedule->name);
         if (run->schedule->counted)
@@ -294,6 +309,13 @@ static int parse_axis(const char *text, struct gp_run *run,
         run->workspace = gp_arena_copy(arena, value);
         return gp_workspace_check(value, err);
     }
+    if (strncmp(text, "env=", 4) == 0 &&
+        id_value_back(text + 4, value, sizeof value) == 0) {
+        for (char *at = value; *at && *at != '='; at++)
+            *at = (char)toupper((unsigned char)*at);
+        run->env = gp_arena_copy(arena, value);
+        return gp_env_check(value, err);
+    }
     if (strncmp(text, "fault=", 6) == 0 &&
         id_value_back(text + 6, value, sizeof value) == 0)
         return gp_fault_parse(value, &run->fault, err);
@@ -324,18 +346,18 @@ static int parse_run(char *text, struct gp_problem *problem, struct gp_run *run,
     if (!part || parse_backend(part, run, arena, err) != 0)
         return part ? -1 : gp_err_set(err, GP_ERR_USAGE, "no backend in it");
     part = strtok_r(NULL, "/", &rest);
-    run->mode = part ? gp_mode_find(part) : NULL;
-    if (!run->mode)
-        return gp_err_set(err, GP_ERR_USAGE, "no mode in it: %.40s",
-                          part ? part : "it ends before");
-    run->row = gp_mode_row(run->mode->name, gemm->in, gemm->out, run->entry);
-    if (!run->row)
+    if (!part)
+        return gp_err_set(err, GP_ERR_USAGE, "no mode in it");
+    if (gp_mode_parse(part, arena, &run->mode, err) != 0)
+        return -1;
+    if (!gp_mode_resolve(run->mode, gemm->in, gemm->out, run->entry, &run->row))
         return gp_err_set(err, GP_ERR_USAGE,
                           "the mode %s does not exist for this type and entry",
                           run->mode->name);
     while ((part = strtok_r(NULL, "/", &rest)))
         if (parse_axis(part, run, arena, err) != 0)
             return -1;
+    gp_run_override(run);
     return problem->family->accept(gemm, err);
 }
 
@@ -345,6 +367,7 @@ int gp_run_parse(const char *id, struct gp_plan *plan, struct gp_err *err)
         gp_arena_alloc(&plan->arena, sizeof(struct gp_problem));
     struct gp_run run = {.problem = problem,
                          .workspace = "unset",
+                         .env = "",
                          .schedule = &gp_schedules[0],
                          .repeats = GP_REPEATS_DEFAULT};
     struct gp_buf buf = {0};

@@ -13,7 +13,7 @@ static const struct unit {
     int from, to; /* compute capability times ten */
     int fraction_bits, products_16, products_tf32;
 } units[] = {
-    {70, 72, 23, 4, 4},  {75, 75, 24, 4, 4},   {80, 89, 24, 8, 4},
+    {70, 72, 23, 4, 4},  {75, 75, 24, 4, 4},    {80, 89, 24, 8, 4},
     {90, 90, 25, 16, 8}, {100, 103, 25, 16, 8}, {0, 1 << 30, 23, 4, 4},
 };
 
@@ -88,8 +88,8 @@ static double underflow(const struct gp_gemm *gemm,
                         int compute_capability)
 {
     double k = (double)gemm->k, s = (double)gp_bound_splits(gemm->k), eta;
-    int emin = arithmetic->input_precision ? arithmetic->input_emin
-                                           : gemm->in->emin;
+    int emin =
+        arithmetic->input_precision ? arithmetic->input_emin : gemm->in->emin;
 
     if (accumulator->precision == 24)
         eta = (k + s) * 0x1p-126; /* flush to zero is allowed for */
@@ -152,6 +152,5 @@ void gp_bound_make(const struct gp_gemm *gemm,
         omega = fmin(omega, fmax(data->max_a, data->max_b) > 65504 ? 0 : omega);
     ret_bound->omega_acc =
         omega / (1 + eps) * (gemm->alpha != 0 ? fabs(gemm->alpha) : 1);
-    ret_bound->omega_out = gp_type_largest(gemm->out) / (1 + e_rel) /
-                           (1 + u_o);
+    ret_bound->omega_out = gp_type_largest(gemm->out) / (1 + e_rel) / (1 + u_o);
 }

@@ -17,10 +17,10 @@
 /* What a mode promises of the arithmetic. Words and numbers as documented by
  * the library that is asked. */
 struct gp_arithmetic {
-    int input_precision; /* FP32 operands may be rounded to this many
-                            significand bits: 11 TF32 and FP16, 8 BF16;
-                            0: used as given */
-    int input_emin;      /* with exponents from here up: -14 FP16, -126 */
+    int input_precision;     /* FP32 operands may be rounded to this many
+                                significand bits: 11 TF32 and FP16, 8 BF16;
+                                0: used as given */
+    int input_emin;          /* with exponents from here up: -14 FP16, -126 */
     const char *accumulator; /* f16 f32 f64 */
     bool tensor;             /* tensor cores may be used */
     int terms;       /* products an operand product is made of: 1; 9 BF16x9 */

@@ -20,12 +20,18 @@ struct gp_family_args {
 struct gp_family {
     const char *name;
     const char *help;
-    bool exact; /* every order of summation gives the same bits in every
-                   mode: judged by the check `exact` */
+    bool exact;      /* every order of summation gives the same bits in every
+                        mode: judged by the check `exact` */
+    bool sums_exact; /* FP64 sums of it are exact in any order, unless the
+                        operands are FP64 themselves and one_term */
+    bool reorders;   /* rounded sums: another order shows in the bits */
+    bool one_term;   /* each result is one product: judged by `fingerprint` */
     /* Can it be made for this problem? Unsupported with a sentence if not. */
     int (*accept)(const struct gp_gemm *gemm, struct gp_err *err);
     /* Column j of op(A) (m values), op(B) (k values) or C (m values). */
     void (*column)(const struct gp_family_args *args, int64_t j, double *to);
+    /* Operands are multiples of 2^-a and 2^-b; NULL: of 1. */
+    void (*grid)(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
 };
 
 /* All families, ended by a row without a name; the first is the default. */
@@ -42,7 +48,34 @@ struct gp_family_exact {
     int64_t c_max;
 };
 int gp_family_exact_plan(const struct gp_gemm *gemm,
-                         struct gp_family_exact *ret_plan, struct gp_err *err)
-    GP_MUST_CHECK;
+                         struct gp_family_exact *ret_plan,
+                         struct gp_err *err) GP_MUST_CHECK;
+
+/* Where the one nonzero of a probe stands: the probes have it in each row of
+ * op(A) if m >= n, else in each column of op(B). */
+bool gp_family_probe_in_a(const struct gp_gemm *gemm);
+int64_t gp_family_probe_position(const struct gp_gemm *gemm, uint64_t seed,
+                                 int64_t batch, int64_t vector);
+
+/* --- Between the family*.c only ------------------------------------------ */
+
+uint64_t gp_family_key(const struct gp_family_args *args, int64_t j);
+uint64_t gp_family_word(uint64_t key, int64_t i);
+int64_t gp_family_length(const struct gp_family_args *args);
+
+int gp_family_accept_any(const struct gp_gemm *gemm, struct gp_err *err);
+int gp_family_accept_plain(const struct gp_gemm *gemm, struct gp_err *err);
+int gp_family_exact_accept(const struct gp_gemm *gemm, struct gp_err *err);
+void gp_family_exact_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+void gp_family_ones_column(const struct gp_family_args *args, int64_t j,
+                           double *to);
+void gp_family_index_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+void gp_family_one_hot_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+void gp_family_product_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+void gp_family_probe_grid(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
 
 #endif

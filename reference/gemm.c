@@ -37,16 +37,16 @@ int64_t gp_gemm_ld(const struct gp_gemm *gemm, enum gp_operand which)
 
 int64_t gp_gemm_tight_ld(const struct gp_gemm *gemm, enum gp_operand which)
 {
-    int64_t tight = gemm->row_major ? gp_gemm_cols(gemm, which)
-                                    : gp_gemm_rows(gemm, which);
+    int64_t tight =
+        gemm->row_major ? gp_gemm_cols(gemm, which) : gp_gemm_rows(gemm, which);
 
     return tight > 0 ? tight : 1;
 }
 
 int64_t gp_gemm_stride(const struct gp_gemm *gemm, enum gp_operand which)
 {
-    int64_t lines = gemm->row_major ? gp_gemm_rows(gemm, which)
-                                    : gp_gemm_cols(gemm, which);
+    int64_t lines =
+        gemm->row_major ? gp_gemm_rows(gemm, which) : gp_gemm_cols(gemm, which);
 
     return gp_gemm_ld(gemm, which) * lines;
 }
@@ -74,13 +74,13 @@ double gp_gemm_flops(const struct gp_gemm *gemm)
            (double)gemm->batch;
 }
 
-static int gemm_check_operand(const struct gp_gemm *gemm,
-                              enum gp_operand which, struct gp_err *err)
+static int gemm_check_operand(const struct gp_gemm *gemm, enum gp_operand which,
+                              struct gp_err *err)
 {
     int64_t ld = gp_gemm_ld(gemm, which), each;
     int64_t tight = gp_gemm_tight_ld(gemm, which);
-    int64_t lines = gemm->row_major ? gp_gemm_rows(gemm, which)
-                                    : gp_gemm_cols(gemm, which);
+    int64_t lines =
+        gemm->row_major ? gp_gemm_rows(gemm, which) : gp_gemm_cols(gemm, which);
 
     if (ld < tight || ld > INT64_C(1) << 40)
         return gp_err_set(err, GP_ERR_USAGE,

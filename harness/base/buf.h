@@ -23,8 +23,8 @@ const char *gp_buf_text(const struct gp_buf *buf);
 
 /* Write the whole buffer to a new file beside `path` and rename it there, so
  * that a reader never sees half a file. */
-int gp_buf_save(const struct gp_buf *buf, const char *path, struct gp_err *err)
-    GP_MUST_CHECK;
+int gp_buf_save(const struct gp_buf *buf, const char *path,
+                struct gp_err *err) GP_MUST_CHECK;
 
 void gp_buf_free(struct gp_buf *buf);
 

@@ -1,6 +1,7 @@
 #include "harness/base/opt.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,15 @@ static int set_value(const struct gp_opt *option, const char *value,
         for (char *word = strtok_r(copy, ",", &rest); word;
              word = strtok_r(NULL, ",", &rest))
             list_add(option->to, word);
+        return 0;
+    }
+    if (option->kind == GP_OPT_REAL) {
+        double real = strtod(value, &end);
+        if (*end || end == value || !(real > 0) || isinf(real))
+            return gp_err_set(err, GP_ERR_USAGE,
+                              "%s %.40s: not a number above 0", option->name,
+                              value);
+        *(double *)option->to = real;
         return 0;
     }
     errno = 0;

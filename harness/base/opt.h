@@ -15,6 +15,7 @@ enum gp_opt_kind {
     GP_OPT_FLAG,  /* bool: --as-is */
     GP_OPT_TEXT,  /* const char *: --out DIR; the last one counts */
     GP_OPT_WHOLE, /* int64_t from 1: --repeats N */
+    GP_OPT_REAL,  /* double above 0: --max-flops 2e8 */
     GP_OPT_LIST   /* struct gp_opt_list: --mode M, again, or M,N */
 };
 

@@ -38,8 +38,8 @@ int gp_shm_create(struct gp_shm *shm, const char *label,
     shm->fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (shm->fd < 0 || ftruncate(shm->fd, FIRST_BYTES) != 0)
         return shm_failed(label, FIRST_BYTES, err);
-    shm->data = mmap(NULL, FIRST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-                     shm->fd, 0);
+    shm->data =
+        mmap(NULL, FIRST_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, shm->fd, 0);
     if (shm->data == MAP_FAILED) {
         shm->data = NULL;
         return shm_failed(label, FIRST_BYTES, err);
@@ -85,9 +85,9 @@ int gp_shm_attach(struct gp_shm *shm, int fd, bool writable, size_t bytes,
                           "shared matrices: %zu bytes announced, descriptor %d "
                           "does not hold them",
                           bytes, fd);
-    data = mmap(NULL, (size_t)info.st_size,
-                writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
-                0);
+    data =
+        mmap(NULL, (size_t)info.st_size,
+             writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
     if (data == MAP_FAILED)
         return shm_failed("shared matrices", (size_t)info.st_size, err);
     if (shm->data)

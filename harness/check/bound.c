@@ -26,25 +26,22 @@ static void judge(const struct gp_evidence *evidence,
         gp_finding_say(finding, GP_PASS,
                        "all %lld elements are within the bound of %s; the "
                        "worst uses %.3g of it",
-                       (long long)accuracy->count, mode,
-                       accuracy->max_share);
+                       (long long)accuracy->count, mode, accuracy->max_share);
     else if (!isfinite(element->got))
         gp_finding_say(finding, GP_FAIL,
                        "D(%lld, %lld) is %g where the result is %.9g and "
                        "no sum can overflow; %lld of %lld elements are "
                        "wrong",
-                       (long long)finding->where.i,
-                       (long long)finding->where.j, element->got,
-                       element->ref, (long long)accuracy->outside,
+                       (long long)finding->where.i, (long long)finding->where.j,
+                       element->got, element->ref, (long long)accuracy->outside,
                        (long long)accuracy->count);
     else
         gp_finding_say(finding, GP_FAIL,
                        "D(%lld, %lld) = %.17g is off by %.3g, %.3g times "
                        "what %s can be off (the result is %.17g); %lld of "
                        "%lld elements are outside",
-                       (long long)finding->where.i,
-                       (long long)finding->where.j, element->got,
-                       fabs(element->got - element->ref),
+                       (long long)finding->where.i, (long long)finding->where.j,
+                       element->got, fabs(element->got - element->ref),
                        accuracy->max_share, mode, element->ref,
                        (long long)accuracy->outside,
                        (long long)accuracy->count);

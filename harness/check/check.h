@@ -19,8 +19,9 @@ struct gp_evidence {
     /* Accuracy of variant 0 .. outputs-1. */
     const struct gp_accuracy *accuracy;
     int64_t outputs;
-    int64_t variants;         /* distinct outputs by digest */
-    const int64_t *frequency; /* how many repeats gave each variant */
+    const void *output;          /* packed: variant 0 */
+    int64_t variants;            /* distinct outputs by digest */
+    const int64_t *frequency;    /* how many repeats gave each variant */
     const int64_t *first_repeat; /* where each appeared */
     /* Elements of variant v (from 1) that differ from variant 0, and the
      * first of them, packed; `differences` of them are known. */
@@ -45,7 +46,7 @@ struct gp_check {
 };
 
 extern const struct gp_check gp_check_bound, gp_check_exact, gp_check_repeat,
-    gp_check_guard;
+    gp_check_guard, gp_check_fingerprint;
 
 /* All checks in the order in which they report, ended by NULL. */
 extern const struct gp_check *const gp_checks[];

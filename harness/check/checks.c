@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 const struct gp_check *const gp_checks[] = {
-    &gp_check_bound, &gp_check_exact, &gp_check_repeat, &gp_check_guard, NULL,
+    &gp_check_bound,  &gp_check_exact, &gp_check_fingerprint,
+    &gp_check_repeat, &gp_check_guard, NULL,
 };
 
 const struct gp_relation *const gp_relations[] = {

@@ -69,10 +69,10 @@ static void one_element(const struct gp_reference *reference,
         return;
     }
     error = fabs(got - ref);
-    limit = (bound->rel_ref * fabs(ref) + bound->rel_mag * mag +
-             bound->absolute) *
-                (1 + 0x1p-50) +
-            reference->error_rel * mag;
+    limit =
+        (bound->rel_ref * fabs(ref) + bound->rel_mag * mag + bound->absolute) *
+            (1 + 0x1p-50) +
+        reference->error_rel * mag;
     rounded = out->bytes == 4 ? (double)(float)ref : gp_type_round(out, ref);
     if (got == rounded)
         accuracy->rounded++;
@@ -81,8 +81,9 @@ static void one_element(const struct gp_reference *reference,
     if (error > limit)
         accuracy->outside++;
     if (error > accuracy->max_share * limit || accuracy->worst.index < 0) {
-        accuracy->max_share = limit > 0 ? error / limit : error > 0 ? INFINITY
-                                                                     : 0;
+        accuracy->max_share = limit > 0   ? error / limit
+                              : error > 0 ? INFINITY
+                                          : 0;
         remember(&accuracy->worst, index, got, ref, limit);
     }
     if (error > accuracy->omega * mag)

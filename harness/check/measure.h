@@ -19,7 +19,7 @@ struct gp_accuracy {
     int64_t outside;   /* beyond their bound, NaN or infinite without need */
     int64_t ambiguous; /* not finite, where a sum may overflow: not judged */
     int64_t rounded;   /* equal to the reference rounded to the type */
-    struct gp_element worst; /* the largest share of its bound */
+    struct gp_element worst;           /* the largest share of its bound */
     struct gp_element first_unrounded; /* first that is not the rounded one */
     double max_share;                  /* worst |error| / limit */
     double omega;                      /* largest |error| / G */

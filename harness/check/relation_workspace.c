@@ -9,15 +9,16 @@ static bool related(const struct gp_run *a, const struct gp_run *b)
     return strcmp(a->backend, b->backend) == 0 && a->entry == b->entry &&
            a->mode == b->mode && a->schedule == b->schedule &&
            a->schedule_number == b->schedule_number &&
-           a->repeats == b->repeats && a->fault.kind == GP_FAULT_NONE &&
-           b->fault.kind == GP_FAULT_NONE &&
+           a->repeats == b->repeats && strcmp(a->env, b->env) == 0 &&
+           a->fault.kind == GP_FAULT_NONE && b->fault.kind == GP_FAULT_NONE &&
            strcmp(a->workspace, b->workspace) != 0;
 }
 
-/* On exact data every setting gives the same bits by construction. */
+/* Where no sum is rounded, every setting gives the same bits by
+ * construction. */
 static bool applies(const struct gp_family *family)
 {
-    return !family->exact;
+    return family->reorders;
 }
 
 static bool same_bits(const struct gp_member *a, const struct gp_member *b)

@@ -36,8 +36,9 @@ static void say_different(const struct gp_evidence *evidence,
                    (long long)finding->where.repeat, (long long)others - 1,
                    (long long)elements, (long long)finding->where.i,
                    (long long)finding->where.j, (long long)finding->where.batch,
-                   evidence->promise ? "; promised by " : "; nobody promises",
-                   evidence->promise ? evidence->promise : " otherwise");
+                   evidence->promise ? "; the same bits are promised by "
+                                     : "; nobody promises the same bits",
+                   evidence->promise ? evidence->promise : "");
     if (!evidence->promise)
         finding->flags |= GP_OBSERVED;
 }

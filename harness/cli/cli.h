@@ -36,12 +36,25 @@ int gp_cmd_plan(const struct gp_cli *cli, int argc, char **argv);
 int gp_cmd_list(const struct gp_cli *cli, int argc, char **argv);
 int gp_cmd_report(const struct gp_cli *cli, int argc, char **argv);
 int gp_cmd_selftest(const struct gp_cli *cli, int argc, char **argv);
+int gp_cmd_doctor(const struct gp_cli *cli, int argc, char **argv);
+int gp_cmd_repro(const struct gp_cli *cli, int argc, char **argv);
 
 /* Print "gemmproof: sentence" and return GP_USAGE. */
 int gp_cli_usage(const struct gp_err *err);
 
 /* Print the help of one command and return GP_GREEN. */
 int gp_cli_help(const char *name, const struct gp_opt *options);
+
+/* Any NVIDIA device, working or not: a GPU machine with a broken driver must
+ * not be taken for a machine without a GPU. */
+bool gp_cli_nvidia_device(void);
+
+/* The backends that `auto` stands for, ended by NULL, with or without such a
+ * device; GEMMPROOF_REQUIRE_GPU counts as one. */
+const char *const *gp_cli_auto_backends(bool nvidia_device);
+
+/* Where the workers are: beside the program. */
+const char *gp_cli_worker_folder(struct gp_arena *arena);
 
 /* --- What run, gemm, plan and selftest share ------------------------------ */
 
@@ -53,7 +66,11 @@ struct gp_session {
     struct gp_opt_list only, match, backends, modes, workspaces;
     int64_t repeats, start_timeout, execute_timeout, threads;
     const char *out, *inject, *cublas;
-    bool as_is, quiet, help;
+    const char *known_path; /* the list of known faults; NULL: the default */
+    struct gp_known known;  /* read by gp_session_run */
+    bool no_known;
+    double max_flops;
+    bool as_is, quiet, redact, help;
     const char *const *auto_backends; /* chosen for "auto" */
     bool nvidia_device;
 };

@@ -56,12 +56,17 @@ static int make_case(struct gp_session *session, struct gp_err *err)
     if (session->modes.count == 0)
         return 0;
     made->modes = gp_arena_array(arena, 64, sizeof *made->modes);
-    for (const struct gp_mode *mode = gp_modes; mode->name; mode++)
-        made->modes[modes++] = mode;
-    made->modes_count = modes;
     if (session->modes.count == 1 &&
-        strcmp(session->modes.words[0], "all") == 0)
+        strcmp(session->modes.words[0], "all") == 0) {
+        for (const struct gp_mode *mode = gp_modes; mode->name; mode++)
+            made->modes[modes++] = mode;
         gp_opt_list_free(&session->modes);
+    }
+    for (size_t i = 0; i < session->modes.count && modes < 64; i++)
+        if (gp_mode_parse(session->modes.words[i], arena, &made->modes[modes++],
+                          err) != 0)
+            return -1;
+    made->modes_count = modes;
     return 0;
 }
 

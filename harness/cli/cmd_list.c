@@ -83,11 +83,11 @@ static const struct {
     const char *name;
     void (*list)(void);
 } topics[] = {
-    {"modes", list_modes},         {"checks", list_checks},
-    {"relations", list_relations}, {"families", list_families},
-    {"types", list_types},         {"schedules", list_schedules},
+    {"modes", list_modes},           {"checks", list_checks},
+    {"relations", list_relations},   {"families", list_families},
+    {"types", list_types},           {"schedules", list_schedules},
     {"workspaces", list_workspaces}, {"entries", list_entries},
-    {"formats", list_formats},     {"keys", list_keys},
+    {"formats", list_formats},       {"keys", list_keys},
 };
 
 enum { TOPICS = sizeof topics / sizeof *topics };
@@ -109,8 +109,9 @@ int gp_cmd_list(const struct gp_cli *cli, int argc, char **argv)
     }
     if (found)
         return GP_GREEN;
-    gp_err_set(&err, GP_ERR_USAGE, "nothing to list under '%.40s': did you "
-                                   "mean '%s'?",
+    gp_err_set(&err, GP_ERR_USAGE,
+               "nothing to list under '%.40s': did you "
+               "mean '%s'?",
                argv[0], gp_word_nearest(argv[0], names));
     return gp_cli_usage(&err);
 }

@@ -27,6 +27,9 @@ static size_t distinct_shapes(const struct gp_plan *plan)
 static void print_plan(const struct gp_session *session)
 {
     const struct gp_plan *plan = &session->plan;
+    const struct gp_engine engine = {.plan = plan,
+                                     .max_flops = session->max_flops};
+    size_t left_out = 0;
     double flops = 0;
 
     for (size_t i = 0; i < plan->runs_count; i++) {
@@ -34,6 +37,13 @@ static void print_plan(const struct gp_session *session)
         flops += gp_gemm_flops(&plan->runs[i].problem->gemm) *
                  (double)plan->runs[i].repeats;
     }
+    for (size_t i = 0; i < plan->runs_count; i++)
+        left_out += gp_engine_left_out(&engine, &plan->runs[i]);
+    if (left_out)
+        fprintf(stderr,
+                "gemmproof: %zu runs are over --max-flops for their CPU "
+                "workers and will be skipped\n",
+                left_out);
     fprintf(stderr,
             "gemmproof: %zu runs of %zu problems, %zu distinct (op, m, n, k, "
             "ld, layout), %.3g floating-point operations; %lld combinations "

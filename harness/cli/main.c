@@ -24,6 +24,10 @@ const struct gp_command gp_commands[] = {
      gp_cmd_list},
     {"selftest", "", "plant faults and see each of them caught",
      gp_cmd_selftest},
+    {"doctor", "", "what here could make results wrong, and the way out",
+     gp_cmd_doctor},
+    {"repro", "ID", "how to repeat a run; --c: as a CUDA program",
+     gp_cmd_repro},
     {NULL, NULL, NULL, NULL},
 };
 

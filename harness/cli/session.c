@@ -1,7 +1,6 @@
 /* Options, case files, plan: what every command that plans has in common. */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,8 @@ void gp_session_options(struct gp_session *s, struct gp_opt *rows)
         {"--workspaces", "WS", GP_OPT_LIST, &s->workspaces, "the same"},
         {"--only", "ID", GP_OPT_LIST, &s->only,
          "only this run; needs no case file"},
-        {"--match", "GLOB", GP_OPT_LIST, &s->match, "only runs whose id matches"},
+        {"--match", "GLOB", GP_OPT_LIST, &s->match,
+         "only runs whose id matches"},
         {"--repeats", "N", GP_OPT_WHOLE, &s->repeats,
          "repeats of every run instead of the case's"},
         {"--out", "DIR", GP_OPT_TEXT, &s->out,
@@ -41,70 +41,42 @@ void gp_session_options(struct gp_session *s, struct gp_opt *rows)
          "seconds beside 20 times the estimate (60)"},
         {"--as-is", NULL, GP_OPT_FLAG, &s->as_is,
          "keep the caller's environment in the workers"},
+        {"--max-flops", "N", GP_OPT_REAL, &s->max_flops,
+         "largest product that CPU workers take on; others are skipped"},
+        {"--known", "FILE", GP_OPT_TEXT, &s->known_path,
+         "the list of known faults (known.yaml beside the first case file)"},
+        {"--no-known", NULL, GP_OPT_FLAG, &s->no_known,
+         "no fault is known: each is a fail"},
+        {"--redact", NULL, GP_OPT_FLAG, &s->redact,
+         "leave hosts, paths and UUIDs out of the journal"},
         {"--quiet", NULL, GP_OPT_FLAG, &s->quiet, "no progress, no table"},
         {"--help", NULL, GP_OPT_FLAG, &s->help, "this text"},
         {NULL, NULL, GP_OPT_FLAG, NULL, NULL},
     };
 
+    _Static_assert(sizeof all / sizeof *all <= GP_SESSION_OPTIONS,
+                   "every row has its place");
     memcpy(rows, all, sizeof all);
-}
-
-/* Any NVIDIA device, working or not: a GPU machine with a broken driver must
- * not be taken for a machine without a GPU. */
-static bool nvidia_device_here(void)
-{
-    glob_t found = {0};
-    bool here = glob("/dev/nvidia*", 0, NULL, &found) == 0;
-
-    globfree(&found);
-    if (!here && glob("/sys/bus/pci/devices/*/vendor", 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc && !here; i++) {
-            char text[16] = "";
-            FILE *file = fopen(found.gl_pathv[i], "r");
-            if (!file)
-                continue;
-            if (fgets(text, sizeof text, file))
-                here = strncmp(text, "0x10de", 6) == 0;
-            fclose(file);
-        }
-        globfree(&found);
-    }
-    return here;
 }
 
 static void choose_backends(struct gp_session *session)
 {
-    static const char *const gpu[] = {"cublas", NULL};
-    static const char *const cpu[] = {"openblas", "naive", NULL};
-    const char *required = getenv("GEMMPROOF_REQUIRE_GPU");
-
-    session->nvidia_device = nvidia_device_here();
-    session->auto_backends =
-        session->nvidia_device || (required && *required &&
-                                   strcmp(required, "0") != 0)
-            ? gpu
-            : cpu;
+    session->nvidia_device = gp_cli_nvidia_device();
+    session->auto_backends = gp_cli_auto_backends(session->nvidia_device);
     if (session->backends.count == 1 &&
         strcmp(session->backends.words[0], "auto") == 0)
         gp_opt_list_free(&session->backends);
 }
 
-static int check_modes(const struct gp_opt_list *modes, struct gp_err *err)
+static int check_modes(struct gp_session *session, struct gp_err *err)
 {
-    const char *names[64];
-    size_t count = 0;
+    const struct gp_opt_list *modes = &session->modes;
+    const struct gp_mode *mode;
 
-    for (const struct gp_mode *mode = gp_modes; mode->name; mode++)
-        names[count++] = mode->name;
-    names[count] = NULL;
     for (size_t i = 0; i < modes->count; i++)
         if (strcmp(modes->words[i], "all") != 0 &&
-            !gp_mode_find(modes->words[i]))
-            return gp_err_set(err, GP_ERR_USAGE,
-                              "no mode '%.40s': did you mean '%s'? `gemmproof "
-                              "list modes` lists them",
-                              modes->words[i],
-                              gp_word_nearest(modes->words[i], names));
+            gp_mode_parse(modes->words[i], &session->arena, &mode, err) != 0)
+            return -1;
     return 0;
 }
 
@@ -136,7 +108,7 @@ int gp_session_parse(struct gp_session *session, int argc, char **argv,
         return -1;
     if (session->help)
         return 0;
-    if (check_modes(&session->modes, err) != 0)
+    if (check_modes(session, err) != 0)
         return -1;
     expand_all(&session->workspaces, gp_workspaces);
     for (size_t i = 0; i < session->workspaces.count; i++)
@@ -147,6 +119,10 @@ int gp_session_parse(struct gp_session *session, int argc, char **argv,
             return -1;
     if (session->inject && gp_fault_parse(session->inject, &fault, err) != 0)
         return -1;
+    if (session->known_path && session->no_known)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "--known and --no-known exclude each other: leave "
+                          "one out");
     if (session->repeats > GP_REPEATS_MOST)
         return gp_err_set(err, GP_ERR_USAGE, "--repeats takes 1 to %d",
                           GP_REPEATS_MOST);
@@ -180,10 +156,12 @@ static int check_requirements(const struct gp_suite *suite, struct gp_err *err)
     return 0;
 }
 
-static int check_memory(const struct gp_plan *plan, struct gp_err *err)
+static int check_memory(const struct gp_session *session, struct gp_err *err)
 {
+    const struct gp_engine engine = {.plan = &session->plan,
+                                     .max_flops = session->max_flops};
     const struct gp_problem *largest = NULL;
-    double need = gp_engine_bytes(plan, &largest);
+    double need = gp_engine_bytes(&engine, &largest);
     double have = (double)gp_memory_available_bytes();
 
     if (need <= have)
@@ -216,7 +194,22 @@ int gp_session_expand(struct gp_session *session, struct gp_err *err)
                          &session->plan, err) != 0) {
         return -1;
     }
-    return check_memory(&session->plan, err);
+    return check_memory(session, err);
+}
+
+/* A list of known faults beside the first case file is taken for it. */
+static void find_known(struct gp_session *session)
+{
+    const char *file = session->rest.count ? session->rest.words[0] : "";
+    const char *slash = strrchr(file, '/');
+    const char *path;
+
+    if (!*file || session->known_path || session->no_known)
+        return;
+    path = gp_arena_printf(&session->arena, "%.*sknown.yaml",
+                           slash ? (int)(slash + 1 - file) : 0, file);
+    if (access(path, F_OK) == 0)
+        session->known_path = path;
 }
 
 int gp_session_plan(struct gp_session *session, struct gp_err *err)
@@ -229,18 +222,20 @@ int gp_session_plan(struct gp_session *session, struct gp_err *err)
     for (size_t i = 0; i < session->rest.count; i++)
         if (gp_load_file(session->rest.words[i], &session->suite, err) != 0)
             return -1;
+    find_known(session);
     return gp_session_expand(session, err);
 }
 
 void gp_session_free(struct gp_session *session)
 {
-    struct gp_opt_list *lists[] = {&session->rest,       &session->only,
-                                   &session->match,      &session->backends,
-                                   &session->modes,      &session->workspaces};
+    struct gp_opt_list *lists[] = {&session->rest,  &session->only,
+                                   &session->match, &session->backends,
+                                   &session->modes, &session->workspaces};
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         gp_opt_list_free(lists[i]);
     gp_suite_free(&session->suite);
     gp_plan_free(&session->plan);
+    gp_known_free(&session->known);
     gp_arena_free(&session->arena);
 }

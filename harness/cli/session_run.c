@@ -58,22 +58,6 @@ static const char *default_folder(struct gp_session *session)
     return folder;
 }
 
-/* Workers stand beside the program. */
-static const char *worker_folder(struct gp_arena *arena)
-{
-    char path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
-    char *slash;
-
-    if (len < 0)
-        return ".";
-    path[len] = '\0';
-    slash = strrchr(path, '/');
-    if (slash)
-        *slash = '\0';
-    return gp_arena_copy(arena, path);
-}
-
 static int write_reports(const char *folder, const char *journal, bool quiet,
                          struct gp_err *err)
 {
@@ -87,8 +71,7 @@ static int write_reports(const char *folder, const char *journal, bool quiet,
          writer++) {
         struct gp_buf buf = {0}, path = {0};
         writer->write(&summary, &buf);
-        gp_buf_printf(&path, "%s/%s", folder,
-                      writer->file ? writer->file : "");
+        gp_buf_printf(&path, "%s/%s", folder, writer->file ? writer->file : "");
         if (writer->file)
             status = gp_buf_save(&buf, gp_buf_text(&path), err);
         else if (!quiet)
@@ -115,13 +98,42 @@ static struct gp_pool_options pool_options(struct gp_session *session,
     int64_t execute = session->execute_timeout ? session->execute_timeout : 60;
 
     return (struct gp_pool_options){
-        .worker_dir = worker_folder(&session->arena),
+        .worker_dir = gp_cli_worker_folder(&session->arena),
         .library = session->cublas,
         .as_is = session->as_is,
         .chatter = chatter,
         .start_ms = start * 1000,
         .execute_ms = execute * 1000,
     };
+}
+
+/* Read the list of known faults: the one that was named or stands beside the
+ * case file, else the one that was installed with the program. */
+static int load_known(struct gp_session *session, struct gp_err *err)
+{
+    struct gp_known *known = &session->known;
+    const struct gp_known_entry *first = NULL;
+    const char *path = session->known_path;
+    size_t unmatched;
+
+    if (session->no_known)
+        return 0;
+    if (!path) {
+        path = gp_arena_printf(&session->arena,
+                               "%s/../share/gemmproof/cases/known.yaml",
+                               gp_cli_worker_folder(&session->arena));
+        if (access(path, F_OK) != 0)
+            return 0;
+    }
+    if (gp_known_load(path, known, err) != 0)
+        return -1;
+    unmatched = gp_known_unmatched(known, &session->plan, &first);
+    if (unmatched && !session->quiet)
+        fprintf(stderr,
+                "gemmproof: note: %zu of %zu known faults match no run of this "
+                "plan, the first in %s:%d: %s\n",
+                unmatched, known->count, known->path, first->line, first->runs);
+    return 0;
 }
 
 /* The plan through the engine into an open journal. */
@@ -136,6 +148,7 @@ static int run_plan(struct gp_session *session, const struct gp_cli *cli,
         .argv = cli->argv,
         .suite = &session->suite,
         .nvidia_device = session->nvidia_device,
+        .known = session->known.path ? session->known.path : "",
     };
     struct progress progress = {.started_ms = gp_clock_ms(),
                                 .terminal = isatty(STDERR_FILENO)};
@@ -146,6 +159,8 @@ static int run_plan(struct gp_session *session, const struct gp_cli *cli,
         .plan = &session->plan,
         .pool = &pool,
         .journal = journal,
+        .known = &session->known,
+        .max_flops = session->max_flops,
         .progress = session->quiet ? NULL : say_progress,
         .progress_ctx = &progress,
     };
@@ -177,8 +192,10 @@ int gp_session_run(struct gp_session *session, const struct gp_cli *cli,
     struct gp_err err;
     int status = GP_UNTESTED, chatter, failed;
 
-    if (gp_journal_create(&journal, folder, &err) != 0)
+    if (load_known(session, &err) != 0 ||
+        gp_journal_create(&journal, folder, &err) != 0)
         return gp_cli_usage(&err);
+    journal.redact = session->redact;
     if (ret_folder)
         *ret_folder = folder;
     chatter = open_chatter(folder);

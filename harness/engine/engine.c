@@ -1,68 +1,23 @@
 #include "harness/engine/engine.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A reference in the making, in a thread of its own. */
-struct pending {
-    const struct gp_problem *problem; /* NULL: none */
-    struct gp_reference reference;
-    struct gp_err err;
-    int status;
-    pthread_t thread;
-    bool threaded;
-};
+#include "harness/engine/prefetch.h"
 
 /* What the engine holds while it runs. */
 struct state {
     struct gp_engine *engine;
     struct gp_counts counts;
-    struct pending now, next;
+    struct gp_prefetch prefetch;
+    struct gp_pending now; /* the current problem's */
     int64_t operands_id;
-    size_t a_at, b_at, c_at;        /* of the current problem's operands */
-    struct gp_judge_cache cache;    /* of the current problem */
-    struct gp_result *results;      /* of the current problem's runs */
-    json_t *tested;                 /* "backend type" -> true once judged */
+    size_t a_at, b_at, c_at;     /* of the current problem's operands */
+    struct gp_judge_cache cache; /* of the current problem */
+    struct gp_result *results;   /* of the current problem's runs */
+    json_t *tested;              /* "backend type" -> true once judged */
 };
-
-static void *make_reference(void *ctx)
-{
-    struct pending *pending = ctx;
-    const struct gp_problem *problem = pending->problem;
-
-    pending->status =
-        gp_reference_make(&pending->reference, &problem->gemm, problem->family,
-                          problem->seed, &pending->err);
-    return NULL;
-}
-
-static void begin_reference(struct pending *pending,
-                            const struct gp_problem *problem)
-{
-    *pending = (struct pending){.problem = problem};
-    if (problem)
-        pending->threaded =
-            pthread_create(&pending->thread, NULL, make_reference, pending) ==
-            0;
-}
-
-/* Wait for it; where memory was short beside the last problem, try again
- * alone. */
-static void end_reference(struct pending *pending)
-{
-    if (!pending->problem)
-        return;
-    if (pending->threaded)
-        pthread_join(pending->thread, NULL);
-    if (!pending->threaded ||
-        (pending->status != 0 && pending->err.kind == GP_ERR_SYSTEM)) {
-        gp_reference_free(&pending->reference);
-        make_reference(pending);
-    }
-    pending->threaded = false;
-}
 
 static size_t page_round(size_t bytes)
 {
@@ -77,9 +32,8 @@ static int share_operands(struct state *state, struct gp_err *err)
     struct gp_pool *pool = state->engine->pool;
     size_t a = (size_t)gp_gemm_count(gemm, GP_A) * gemm->in->bytes;
     size_t b = (size_t)gp_gemm_count(gemm, GP_B) * gemm->in->bytes;
-    size_t c = reference->c
-                   ? (size_t)gp_gemm_count(gemm, GP_C) * gemm->out->bytes
-                   : 0;
+    size_t c =
+        reference->c ? (size_t)gp_gemm_count(gemm, GP_C) * gemm->out->bytes : 0;
 
     state->operands_id++;
     state->a_at = 0;
@@ -106,7 +60,7 @@ static int ask_prepare(struct state *state, struct gp_worker *worker,
     struct gp_request arithmetic;
     int status;
 
-    gp_mode_request(run->row, run->entry, &arithmetic);
+    gp_mode_request(&run->row, run->entry, &arithmetic);
     gp_wire_put_gemm(problem, &run->problem->gemm);
     gp_wire_put_request(wanted, &arithmetic);
     gp_json_set_str(request, "op", "prepare");
@@ -116,9 +70,8 @@ static int ask_prepare(struct state *state, struct gp_worker *worker,
     gp_json_set_int(request, "a", (int64_t)state->a_at);
     gp_json_set_int(request, "b", (int64_t)state->b_at);
     gp_json_set_int(request, "c", (int64_t)state->c_at);
-    status = gp_worker_ask(worker, request,
-                           state->engine->pool->options.execute_ms, &reply,
-                           err);
+    status = gp_worker_ask(
+        worker, request, state->engine->pool->options.execute_ms, &reply, err);
     json_decref(request);
     json_decref(reply);
     return status;
@@ -177,6 +130,26 @@ static void skip(struct gp_result *result, const char *reason)
     snprintf(result->reason, sizeof result->reason, "%s", reason);
 }
 
+/* Judge what is in the outputs, and set aside what is known. */
+static int judge(struct state *state, const struct gp_worker *worker,
+                 struct gp_result *result)
+{
+    struct gp_pool *pool = state->engine->pool;
+    const json_t *device = json_object_get(worker->hello, "device");
+    const json_t *library = json_object_get(worker->hello, "library");
+
+    size_t bytes = gp_wire_output_bytes(&result->run->problem->gemm);
+
+    if (gp_judge_digests(result, pool->outputs.data, bytes, &state->cache,
+                         &result->err) != 0)
+        return -1;
+    gp_judge(result, &state->now.reference, pool->outputs.data, bytes,
+             gp_worker_capability(worker), &state->cache);
+    gp_known_apply(state->engine->known, gp_json_str_or(device, "name", ""),
+                   gp_json_str_or(library, "version", ""), result);
+    return 0;
+}
+
 /* Through its worker, up to a result without a verdict on the journal. */
 static int perform(struct state *state, struct gp_result *result,
                    struct gp_err *err)
@@ -186,18 +159,23 @@ static int perform(struct state *state, struct gp_result *result,
     struct gp_request request;
     struct gp_worker *worker;
     bool started = false;
-    int status = gp_pool_get(pool, run->backend, run->workspace, &worker,
-                             &started, &result->err);
+    int status;
 
+    if (gp_engine_left_out(state->engine, run)) {
+        skip(result, "over --max-flops");
+        return 0;
+    }
+    status = gp_pool_get(pool, run->backend, run->workspace, run->env, &worker,
+                         &started, &result->err);
     result->worker = worker->number;
     if (started && gp_journal_worker(state->engine->journal, worker, err) != 0)
         return -1;
     if (status == 0) {
-        gp_mode_request(run->row, run->entry, &request);
+        gp_mode_request(&run->row, run->entry, &request);
         if (!gp_wire_offered(json_object_get(worker->hello, "offers"),
                              &run->problem->gemm, &request) ||
             !has_schedule(worker, run->schedule->name)) {
-            skip(result, "not offered");
+            skip(result, GP_NOT_OFFERED);
             return 0;
         }
         status = state->now.status;
@@ -209,21 +187,23 @@ static int perform(struct state *state, struct gp_result *result,
     if (status == 0)
         status = ask_execute(state, worker, result, &result->err);
     if (status == 0)
-        gp_judge(result, &state->now.reference, pool->outputs.data,
-                 gp_wire_output_bytes(&run->problem->gemm),
-                 gp_worker_capability(worker), &state->cache);
-    else
+        status = judge(state, worker, result);
+    if (status != 0)
         result->verdict = GP_ERROR;
     return 0;
 }
 
+/* A backend and type is tested once a run of it passed or failed; a worker
+ * that does not offer the type at all is not asked to. */
 static void mark_tested(struct state *state, const struct gp_result *result)
 {
     const struct gp_gemm *gemm = &result->run->problem->gemm;
-    bool tested =
-        result->verdict == GP_PASS || result->verdict == GP_FAIL;
+    bool tested = result->verdict == GP_PASS || result->verdict == GP_FAIL;
     char key[200];
 
+    if (result->verdict == GP_SKIP &&
+        strcmp(result->reason, GP_NOT_OFFERED) == 0)
+        return;
     snprintf(key, sizeof key, "%.150s %s:%s", result->run->backend,
              gemm->in->name, gemm->out->name);
     if (tested || !json_object_get(state->tested, key))
@@ -296,7 +276,8 @@ static int relate(struct state *state, const struct gp_relation *relation,
     return status;
 }
 
-/* --- The whole plan -------------------------------------------------------- */
+/* --- The whole plan --------------------------------------------------------
+ */
 
 static int one_problem(struct state *state, const struct gp_run *runs,
                        size_t count, struct gp_err *err)
@@ -306,8 +287,7 @@ static int one_problem(struct state *state, const struct gp_run *runs,
     state->results = calloc(count, sizeof *state->results);
     if (!state->results)
         gp_arena_out_of_memory(count * sizeof *state->results);
-    if (state->now.status == 0 &&
-        share_operands(state, &state->now.err) != 0)
+    if (state->now.status == 0 && share_operands(state, &state->now.err) != 0)
         state->now.status = -1;
     for (size_t i = 0; i < count && status == 0; i++) {
         state->results[i] = (struct gp_result){.run = &runs[i], .worker = -1};
@@ -335,6 +315,34 @@ static size_t runs_of_problem(const struct gp_plan *plan, size_t from)
     return to - from;
 }
 
+/* Problems in the order of the runs, without those whose runs are all left
+ * out. The caller frees the list. */
+static const struct gp_problem **needed(const struct gp_engine *engine,
+                                        size_t *ret_count)
+{
+    const struct gp_plan *plan = engine->plan;
+    const struct gp_problem **problems =
+        calloc(plan->runs_count + 1, sizeof *problems);
+
+    if (!problems)
+        gp_arena_out_of_memory(plan->runs_count * sizeof *problems);
+    *ret_count = 0;
+    for (size_t i = 0; i < plan->runs_count; i++) {
+        const struct gp_problem *problem = plan->runs[i].problem;
+        if (!gp_engine_left_out(engine, &plan->runs[i]) &&
+            (*ret_count == 0 || problems[*ret_count - 1] != problem))
+            problems[(*ret_count)++] = problem;
+    }
+    return problems;
+}
+
+bool gp_engine_left_out(const struct gp_engine *engine,
+                        const struct gp_run *run)
+{
+    return engine->max_flops > 0 && gp_backend_on_cpu(run->backend) &&
+           gp_gemm_flops(&run->problem->gemm) > engine->max_flops;
+}
+
 static bool untested(const json_t *tested)
 {
     void *at = json_object_iter((json_t *)tested);
@@ -350,6 +358,8 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
 {
     const struct gp_plan *plan = engine->plan;
     struct state *state = calloc(1, sizeof *state);
+    const struct gp_problem **problems;
+    size_t problems_count;
     int status = 0;
 
     if (!state)
@@ -357,20 +367,21 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     state->engine = engine;
     state->counts.planned = (int64_t)plan->runs_count;
     state->tested = gp_json_object();
-    begin_reference(&state->next, plan->runs[0].problem);
+    problems = needed(engine, &problems_count);
+    gp_prefetch_open(&state->prefetch, problems, problems_count);
     for (size_t at = 0; at < plan->runs_count && status == 0;) {
-        size_t count = runs_of_problem(plan, at);
-        end_reference(&state->next);
-        state->now = state->next;
-        begin_reference(&state->next, at + count < plan->runs_count
-                                          ? plan->runs[at + count].problem
-                                          : NULL);
+        size_t count = runs_of_problem(plan, at), next = state->prefetch.taken;
+        state->now = (struct gp_pending){.status = -1};
+        if (next < problems_count && problems[next] == plan->runs[at].problem)
+            gp_prefetch_take(&state->prefetch, &state->now);
         status = one_problem(state, &plan->runs[at], count, err);
         at += count;
     }
-    end_reference(&state->next);
-    if (state->next.problem)
-        gp_reference_free(&state->next.reference);
+    gp_prefetch_close(&state->prefetch);
+    free(problems);
+    for (size_t i = 0; i < engine->pool->count && status == 0; i++)
+        status = gp_journal_workspace(engine->journal, engine->pool,
+                                      engine->pool->workers[i], err);
     *ret_counts = state->counts;
     *ret_untested = untested(state->tested);
     json_decref(state->tested);
@@ -378,15 +389,16 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     return status;
 }
 
-double gp_engine_bytes(const struct gp_plan *plan,
+double gp_engine_bytes(const struct gp_engine *engine,
                        const struct gp_problem **ret_largest)
 {
+    const struct gp_plan *plan = engine->plan;
     double most = 0;
 
-    for (size_t i = 0; i < plan->problems_count; i++) {
-        const struct gp_problem *problem = plan->problems[i];
+    for (size_t i = 0; i < plan->runs_count; i++) {
+        const struct gp_problem *problem = plan->runs[i].problem;
         double bytes = gp_reference_bytes(&problem->gemm);
-        if (bytes > most) {
+        if (bytes > most && !gp_engine_left_out(engine, &plan->runs[i])) {
             most = bytes;
             *ret_largest = problem;
         }

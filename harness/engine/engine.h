@@ -8,11 +8,14 @@
 #define GP_ENGINE_ENGINE_H
 
 #include "harness/engine/journal.h"
+#include "harness/engine/known.h"
 
 struct gp_engine {
     const struct gp_plan *plan;
     struct gp_pool *pool;
     struct gp_journal *journal;
+    const struct gp_known *known; /* NULL: no fault is known */
+    double max_flops; /* what CPU workers take on at most; 0: everything */
     /* Called after each run; may be NULL. */
     void (*progress)(void *ctx, const struct gp_result *result,
                      const struct gp_counts *counts);
@@ -25,8 +28,16 @@ struct gp_engine {
 int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
                   bool *ret_untested, struct gp_err *err) GP_MUST_CHECK;
 
-/* Bytes that the largest problem of a plan needs, and which it is. */
-double gp_engine_bytes(const struct gp_plan *plan,
+/* Is a run over what its CPU worker takes on? It is skipped. */
+bool gp_engine_left_out(const struct gp_engine *engine,
+                        const struct gp_run *run);
+
+/* The reason of a skip: the worker's hello does not offer it. */
+#define GP_NOT_OFFERED "not offered"
+
+/* Bytes that the largest problem needs that is not left out, and which it
+ * is. */
+double gp_engine_bytes(const struct gp_engine *engine,
                        const struct gp_problem **ret_largest);
 
 #endif

@@ -89,19 +89,27 @@ static void add_settings(struct expansion *expansion,
     const struct gp_select *select = expansion->select;
     const char *const *list = select->workspaces;
     size_t count = from->workspaces_count;
+    bool reads = gp_backend_reads_environment(run.backend);
 
     if (list)
         for (count = 0; list[count];)
             count++;
-    for (size_t w = 0; w < count; w++)
-        for (size_t s = 0; s < from->schedules_count; s++) {
-            run.workspace = list ? list[w] : from->workspaces[w];
-            run.schedule = from->schedules[s];
-            run.schedule_number = from->schedule_numbers[s];
-            run.repeats = select->repeats ? select->repeats : from->repeats;
-            run.fault = select->fault;
-            add_run(expansion, &run);
-        }
+    run.repeats = select->repeats ? select->repeats : from->repeats;
+    run.fault = select->fault;
+    for (size_t e = 0; e < from->envs_count; e++) {
+        struct gp_run with = run;
+        with.env = reads ? from->envs[e] : "";
+        gp_run_override(&with);
+        for (size_t w = 0; w < count; w++)
+            for (size_t s = 0; s < from->schedules_count; s++) {
+                with.workspace = !reads ? "unset"
+                                 : list ? list[w]
+                                        : from->workspaces[w];
+                with.schedule = from->schedules[s];
+                with.schedule_number = from->schedule_numbers[s];
+                add_run(expansion, &with);
+            }
+    }
 }
 
 static void add_modes(struct expansion *expansion, const struct gp_case *from,
@@ -119,9 +127,8 @@ static void add_modes(struct expansion *expansion, const struct gp_case *from,
             if (expansion->select->modes &&
                 !in_list(expansion->select->modes, run.mode->name))
                 continue;
-            run.row =
-                gp_mode_row(run.mode->name, gemm->in, gemm->out, run.entry);
-            if (run.row)
+            if (gp_mode_resolve(run.mode, gemm->in, gemm->out, run.entry,
+                                &run.row))
                 add_settings(expansion, from, run);
             else
                 expansion->plan->not_applicable++;
@@ -176,8 +183,9 @@ static int add_families(struct expansion *expansion, const struct gp_case *from,
     return 0;
 }
 
-/* All leading dimensions, batches and scalars of one shape, type and op. */
-static int add_layouts(struct expansion *expansion, const struct gp_case *from,
+/* All leading dimensions, batches and scalars of one shape, type, op and
+ * layout. */
+static int add_strides(struct expansion *expansion, const struct gp_case *from,
                        struct gp_gemm gemm)
 {
     /* Scalars enter the product in FP32, or FP64 for FP64 operands. */
@@ -205,7 +213,7 @@ static int add_case(struct expansion *expansion, const struct gp_case *from)
     for (size_t s = 0; s < from->sizes_count; s++)
         for (size_t t = 0; t < from->types_count; t++)
             for (size_t o = 0; o < from->ops_count; o++) {
-                const struct gp_gemm gemm = {
+                struct gp_gemm gemm = {
                     .m = from->sizes[s].m,
                     .n = from->sizes[s].n,
                     .k = from->sizes[s].k,
@@ -215,8 +223,11 @@ static int add_case(struct expansion *expansion, const struct gp_case *from)
                     .in = from->types[t].in,
                     .out = from->types[t].out,
                 };
-                if (add_layouts(expansion, from, gemm) != 0)
-                    return -1;
+                for (size_t l = 0; l < from->layouts_count; l++) {
+                    gemm.row_major = from->layouts[l];
+                    if (add_strides(expansion, from, gemm) != 0)
+                        return -1;
+                }
             }
     return 0;
 }
@@ -270,8 +281,8 @@ int gp_expand(const struct gp_suite *suite, const struct gp_select *select,
               const char *const *backends, struct gp_plan *plan,
               struct gp_err *err)
 {
-    struct expansion expansion = {select, backends, plan, gp_json_object(),
-                                  gp_json_object(), err};
+    struct expansion expansion = {select,           backends,         plan,
+                                  gp_json_object(), gp_json_object(), err};
     int status = 0;
 
     plan->suite = gp_arena_copy(&plan->arena, suite->name);

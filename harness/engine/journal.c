@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/engine/redact.h"
+
 /* mkdir -p */
 static int make_folders(const char *folder)
 {
@@ -32,13 +34,13 @@ static int make_folders(const char *folder)
 int gp_journal_create(struct gp_journal *journal, const char *folder,
                       struct gp_err *err)
 {
-    journal->fd = -1;
+    *journal = (struct gp_journal){.fd = -1};
     snprintf(journal->path, sizeof journal->path, "%.1000s/results.jsonl",
              folder);
     if (make_folders(folder) == 0)
-        journal->fd = open(journal->path,
-                           O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC,
-                           0666);
+        journal->fd =
+            open(journal->path,
+                 O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (journal->fd >= 0)
         return 0;
     if (errno == EEXIST && access(journal->path, F_OK) == 0)
@@ -67,6 +69,12 @@ static int append(struct gp_journal *journal, json_t *record,
     size_t at = 0;
     int status = 0;
 
+    if (journal->redact) {
+        json_t *copy = json_deep_copy(record);
+        json_decref(record);
+        record = copy;
+        gp_redact(record);
+    }
     gp_json_print(&line, record);
     gp_buf_str(&line, "\n");
     json_decref(record);
@@ -161,6 +169,7 @@ int gp_journal_begin(struct gp_journal *journal,
     gp_json_set(record, "started", started_now());
     gp_json_set(record, "reference", reference_now());
     gp_json_set_bool(record, "nvidia_device", head->nvidia_device);
+    gp_json_set(record, "known", gp_json_text(head->known));
     gp_json_set(record, "environment", gp_pool_recorded());
     gp_json_set_int(planned, "problems", (int64_t)plan->problems_count);
     gp_json_set_int(planned, "runs", (int64_t)plan->runs_count);
@@ -187,6 +196,7 @@ int gp_journal_worker(struct gp_journal *journal,
     gp_json_set_int(record, "start", worker->starts);
     gp_json_set_str(record, "backend", worker->backend);
     gp_json_set_str(record, "workspace", worker->workspace);
+    gp_json_set_str(record, "env", worker->env);
     gp_json_set(record, "environment", json_incref(worker->environment));
     if (worker->hello) {
         json_t *library = json_object_get(worker->hello, "library");
@@ -213,8 +223,8 @@ static void set_flags(json_t *record, unsigned flags)
 static void set_problem(json_t *record, const struct gp_problem *problem)
 {
     const struct gp_gemm *gemm = &problem->gemm;
-    char type[40], op[3] = {gemm->trans_a ? 't' : 'n',
-                            gemm->trans_b ? 't' : 'n', '\0'};
+    char type[40],
+        op[3] = {gemm->trans_a ? 't' : 'n', gemm->trans_b ? 't' : 'n', '\0'};
 
     snprintf(type, sizeof type, "%s%s%s", gemm->in->name,
              gemm->in == gemm->out ? "" : ":",
@@ -239,7 +249,7 @@ static void set_settings(json_t *record, const struct gp_run *run)
     struct gp_request request;
     struct gp_buf text = {0};
 
-    gp_mode_request(run->row, run->entry, &request);
+    gp_mode_request(&run->row, run->entry, &request);
     gp_json_set_str(record, "backend", run->backend);
     gp_json_set_str(record, "entry", run->entry);
     gp_json_set_str(record, "mode", run->mode->name);
@@ -247,6 +257,7 @@ static void set_settings(json_t *record, const struct gp_run *run)
     gp_json_set_str(record, "compute", request.compute);
     gp_json_set_bool(record, "flag", request.no_reduced_precision);
     gp_json_set_str(record, "workspace", run->workspace);
+    gp_json_set_str(record, "env", run->env);
     gp_buf_str(&text, run->schedule->name);
     if (run->schedule->counted)
         gp_buf_printf(&text, "(%lld)", (long long)run->schedule_number);
@@ -286,6 +297,8 @@ static json_t *findings_of(const struct gp_result *result)
         gp_json_set_exact(object, "value", finding->value);
         gp_json_set_real(object, "limit", finding->limit);
         gp_json_set(object, "where", where_of(&finding->where));
+        if (*finding->delivered)
+            gp_json_set_str(object, "delivered", finding->delivered);
         gp_json_set_str(object, "evidence", finding->evidence);
         gp_json_set_str(object, "text", finding->text);
         gp_json_append(array, object);
@@ -376,6 +389,26 @@ int gp_journal_relation(struct gp_journal *journal,
     gp_json_set(record, "members", ids);
     gp_json_set(record, "classes", classes);
     gp_json_set_str(record, "text", finding->text);
+    return append(journal, record, err);
+}
+
+int gp_journal_workspace(struct gp_journal *journal, const struct gp_pool *pool,
+                         const struct gp_worker *worker, struct gp_err *err)
+{
+    const char *reason, *verdict = gp_pool_evidence(pool, worker, &reason);
+    json_t *record;
+
+    if (!verdict)
+        return 0;
+    record = record_of("workspace");
+    gp_json_set_int(record, "worker", worker->number);
+    gp_json_set_str(record, "backend", worker->backend);
+    gp_json_set_str(record, "workspace", worker->workspace);
+    gp_json_set_str(record, "env", worker->env);
+    gp_json_set_str(record, "evidence", verdict);
+    if (*reason)
+        gp_json_set_str(record, "reason", reason);
+    gp_json_set(record, "seen", json_incref(worker->evidence));
     return append(journal, record, err);
 }
 

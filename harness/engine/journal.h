@@ -11,6 +11,7 @@
 struct gp_journal {
     int fd;
     char path[1024];
+    bool redact; /* take out what names the machine (engine/redact.h) */
 };
 
 /* What the first line says beside what the machine says itself. */
@@ -20,6 +21,7 @@ struct gp_journal_head {
     char *const *argv;
     const struct gp_suite *suite; /* NULL for ids alone */
     bool nvidia_device;
+    const char *known; /* the list of known faults, "" for none */
 };
 
 /* Create the folder and the file. A USAGE error if it holds a journal
@@ -41,6 +43,10 @@ int gp_journal_relation(struct gp_journal *journal,
                         const struct gp_finding *finding,
                         const struct gp_member *members, size_t count,
                         struct gp_err *err) GP_MUST_CHECK;
+/* What was seen of a worker's workspace. Nothing for one that says nothing. */
+int gp_journal_workspace(struct gp_journal *journal, const struct gp_pool *pool,
+                         const struct gp_worker *worker,
+                         struct gp_err *err) GP_MUST_CHECK;
 int gp_journal_end(struct gp_journal *journal, const struct gp_counts *counts,
                    int exit_status, double seconds,
                    struct gp_err *err) GP_MUST_CHECK;

@@ -27,10 +27,47 @@ static bool same_bound(const struct gp_bound *a, const struct gp_bound *b)
            a->omega_out == b->omega_out;
 }
 
-static const struct gp_accuracy *
-measured(struct gp_judge_cache *cache, const struct gp_digest *digest,
-         const struct gp_bound *bound, const struct gp_reference *reference,
-         const void *output)
+static bool seen(const struct gp_judge_cache *cache,
+                 const struct gp_digest *digest)
+{
+    for (size_t i = 0; i < cache->count; i++)
+        if (memcmp(&cache->entries[i].digest, digest, sizeof *digest) == 0)
+            return true;
+    return false;
+}
+
+int gp_judge_digests(const struct gp_result *result,
+                     const unsigned char *outputs, size_t output_bytes,
+                     const struct gp_judge_cache *cache, struct gp_err *err)
+{
+    const struct gp_gemm *gemm = &result->run->problem->gemm;
+    int64_t count = gp_gemm_count(gemm, GP_C);
+
+    for (int64_t v = 0; v < result->reply.outputs; v++) {
+        const struct gp_digest *told = &result->reply.digests[v];
+        struct gp_digest made = {{0, 0}};
+        if (seen(cache, told))
+            continue;
+        for (int64_t i = 0; i < count; i++) {
+            uint64_t bits = gp_type_bits(
+                gemm->out, outputs + (size_t)v * output_bytes, i);
+            made.lane[0] += gp_hash_lane(0, (uint64_t)i, bits);
+            made.lane[1] += gp_hash_lane(1, (uint64_t)i, bits);
+        }
+        if (memcmp(&made, told, sizeof made) != 0)
+            return gp_err_set(err, GP_ERR_BACKEND,
+                              "%s: output %lld does not have the digest that "
+                              "the worker reports",
+                              result->run->backend, (long long)v);
+    }
+    return 0;
+}
+
+static const struct gp_accuracy *measured(struct gp_judge_cache *cache,
+                                          const struct gp_digest *digest,
+                                          const struct gp_bound *bound,
+                                          const struct gp_reference *reference,
+                                          const void *output)
 {
     struct gp_judge_entry *entry;
 
@@ -92,14 +129,23 @@ static void add_finding(struct gp_result *result,
     if (added->verdict == GP_PASS && added->flags & GP_OBSERVED &&
         gp_judge_required(result->run, added->check))
         added->verdict = GP_FAIL;
-    if (added->verdict == GP_FAIL)
-        result->verdict = GP_FAIL;
-    if (added->verdict == GP_ERROR && result->verdict != GP_FAIL) {
-        result->verdict = GP_ERROR;
-        gp_err_set(&result->err, GP_ERR_BACKEND, "%s", added->text);
+}
+
+void gp_judge_conclude(struct gp_result *result)
+{
+    result->verdict = GP_PASS;
+    result->flags = 0;
+    for (int i = 0; i < result->findings_count; i++) {
+        const struct gp_finding *finding = &result->findings[i];
+        if (finding->verdict == GP_FAIL)
+            result->verdict = GP_FAIL;
+        if (finding->verdict == GP_ERROR && result->verdict != GP_FAIL) {
+            result->verdict = GP_ERROR;
+            gp_err_set(&result->err, GP_ERR_BACKEND, "%s", finding->text);
+        }
+        if (finding->verdict == GP_PASS)
+            result->flags |= finding->flags;
     }
-    if (added->verdict == GP_PASS)
-        result->flags |= added->flags;
 }
 
 static struct gp_evidence evidence_of(const struct gp_result *result,
@@ -151,14 +197,14 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
     struct gp_bound bound;
 
     translate_order(&result->reply, &translated);
-    gp_bound_make(&reference->gemm, &run->row->arithmetic, &reference->data,
+    gp_bound_make(&reference->gemm, &run->row.arithmetic, &reference->data,
                   compute_capability, &bound);
     for (int64_t v = 0; v < result->reply.outputs; v++)
         translated.accuracy[v] =
             *measured(cache, &result->reply.digests[v], &bound, reference,
                       outputs + (size_t)v * output_bytes);
     evidence = evidence_of(result, reference, &translated);
-    result->verdict = GP_PASS;
+    evidence.output = outputs;
     result->judged = true;
     result->accuracy = translated.accuracy[0];
     for (const struct gp_check *const *check = gp_checks; *check; check++) {
@@ -170,6 +216,7 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
         (*check)->judge(&evidence, &finding);
         add_finding(result, &finding);
     }
+    gp_judge_conclude(result);
     free(translated.frequency);
     free(translated.first_repeat);
 }

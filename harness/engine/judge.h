@@ -34,11 +34,22 @@ struct gp_judge_cache {
 };
 void gp_judge_cache_free(struct gp_judge_cache *cache);
 
+/* Do the outputs that came back have the digests the worker reports? Each is
+ * digested again here when it is first seen. BACKEND if not. */
+int gp_judge_digests(const struct gp_result *result,
+                     const unsigned char *outputs, size_t output_bytes,
+                     const struct gp_judge_cache *cache,
+                     struct gp_err *err) GP_MUST_CHECK;
+
 /* Judge a run whose reply is in `result`. `outputs` holds the outputs that
  * came back, `output_bytes` apart; `compute_capability` of their device. */
 void gp_judge(struct gp_result *result, const struct gp_reference *reference,
               const unsigned char *outputs, size_t output_bytes,
               int compute_capability, struct gp_judge_cache *cache);
+
+/* Verdict, flags and error of a judged run from its findings: the worst of
+ * them. */
+void gp_judge_conclude(struct gp_result *result);
 
 /* Is a flagged finding of this check turned into a fail by the case? */
 bool gp_judge_required(const struct gp_run *run, const char *check);

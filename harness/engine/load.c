@@ -17,12 +17,13 @@
 #include "harness/base/word.h"
 
 enum {
-    FILE_BYTES_MOST = 4 * 1024 * 1024,
     FILES_DEPTH_MOST = 32,
     CASES_MOST = 10000,
     KEYS_MOST = 64, /* in one table of words */
     WORD_MOST = 40
 };
+
+static const char CASE_FILE[] = "a case file";
 
 /* --- Nodes -------------------------------------------------------------- */
 
@@ -167,7 +168,7 @@ int gp_load_name(const struct gp_load *load, const yaml_node_t *node,
 static int read_suite(struct gp_load *load, const struct gp_load_key *key,
                       yaml_node_t *node, struct gp_err *err)
 {
-    const char *name;
+    const char *name = "";
 
     (void)key;
     if (gp_load_name(load, node, "the suite", &name, err) < 0)
@@ -237,8 +238,10 @@ static bool has_dotdot(const char *path)
 static int include_one(struct gp_load *load, yaml_node_t *node,
                        struct gp_err *err)
 {
-    struct gp_load next = {
-        .above = load, .suite = load->suite, .values = load->values};
+    struct gp_load next = {.what = load->what,
+                           .above = load,
+                           .suite = load->suite,
+                           .values = load->values};
     const char *name, *slash = strrchr(load->name, '/');
     struct gp_buf shown = {0};
     size_t len;
@@ -348,7 +351,7 @@ static int text_read(struct gp_load *load, struct gp_err *err)
     yaml_document_t document;
     int rc;
 
-    if (load->len > FILE_BYTES_MOST)
+    if (load->len > GP_LOAD_BYTES_MOST)
         return gp_err_set(err, GP_ERR_USAGE,
                           "%s: bigger than 4 MiB: split the case file",
                           load->name);
@@ -356,15 +359,13 @@ static int text_read(struct gp_load *load, struct gp_err *err)
         return -1;
     load->names_suite = !load->suite->name;
     rc = gp_load_map(load, yaml_document_get_root_node(&document),
-                     gp_load_top_keys, "a case file", err);
+                     gp_load_top_keys, load->what, err);
     yaml_document_delete(&document);
     return rc;
 }
 
-/* All bytes of a regular file, at most one more than a case file may have.
- * Anything else could block or never end. */
-static int bytes_read(const struct gp_load *load, struct gp_buf *buf,
-                      struct gp_err *err)
+int gp_load_bytes(const struct gp_load *load, struct gp_buf *buf,
+                  struct gp_err *err)
 {
     int fd = open(load->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const char *why = NULL;
@@ -378,7 +379,7 @@ static int bytes_read(const struct gp_load *load, struct gp_buf *buf,
         why = "it is a folder";
     else if (!S_ISREG(st.st_mode))
         why = "it is not a regular file";
-    while (!why && buf->len <= FILE_BYTES_MOST) {
+    while (!why && buf->len <= GP_LOAD_BYTES_MOST) {
         got = read(fd, chunk, sizeof chunk);
         if (got < 0 && errno == EINTR)
             continue;
@@ -391,16 +392,15 @@ static int bytes_read(const struct gp_load *load, struct gp_buf *buf,
     if (fd >= 0)
         close(fd);
     if (why)
-        return gp_err_set(err, GP_ERR_USAGE,
-                          "%s: cannot be read (%s): name a case file",
-                          load->name, why);
+        return gp_err_set(err, GP_ERR_USAGE, "%s: cannot be read (%s): name %s",
+                          load->name, why, load->what);
     return 0;
 }
 
 static int file_read(struct gp_load *load, struct gp_err *err)
 {
     struct gp_buf buf = {0};
-    int rc = bytes_read(load, &buf, err);
+    int rc = gp_load_bytes(load, &buf, err);
 
     load->text = gp_buf_text(&buf);
     load->len = buf.len;
@@ -432,7 +432,7 @@ static int suite_read(struct gp_load *load,
 
 int gp_load_file(const char *path, struct gp_suite *suite, struct gp_err *err)
 {
-    struct gp_load load = {.suite = suite};
+    struct gp_load load = {.what = CASE_FILE, .suite = suite};
     char *resolved = realpath(path, NULL);
     int rc;
 
@@ -450,7 +450,8 @@ int gp_load_file(const char *path, struct gp_suite *suite, struct gp_err *err)
 int gp_load_text(const char *text, size_t len, const char *name,
                  struct gp_suite *suite, struct gp_err *err)
 {
-    struct gp_load load = {.suite = suite, .text = text, .len = len};
+    struct gp_load load = {
+        .what = CASE_FILE, .suite = suite, .text = text, .len = len};
 
     load.name = gp_load_show_path(&suite->arena, name);
     return suite_read(&load, text_read, err);

@@ -18,6 +18,8 @@
 
 #include "harness/model.h"
 
+struct gp_known;
+struct gp_known_entry;
 struct gp_load; /* one file being read; below */
 struct yaml_document_s;
 struct yaml_node_s;
@@ -52,7 +54,18 @@ int gp_load_file(const char *path, struct gp_suite *suite,
 int gp_load_text(const char *text, size_t len, const char *name,
                  struct gp_suite *suite, struct gp_err *err) GP_MUST_CHECK;
 
+/* The list of known faults in a file, or in `len` bytes of text (known.h).
+ * `checks` are the names that a fault can be of, ended by NULL; they must
+ * outlive the list, which is the caller's to free by gp_known_free. */
+int gp_load_known(const char *path, const char *const *checks,
+                  struct gp_known *ret_known, struct gp_err *err) GP_MUST_CHECK;
+int gp_load_known_text(const char *text, size_t len, const char *name,
+                       const char *const *checks, struct gp_known *ret_known,
+                       struct gp_err *err) GP_MUST_CHECK;
+
 /* --- Between the load*.c only ------------------------------------------- */
+
+enum { GP_LOAD_BYTES_MOST = 4 * 1024 * 1024 };
 
 /* The characters of names. */
 #define GP_LOAD_NAME "abcdefghijklmnopqrstuvwxyz0123456789-"
@@ -62,6 +75,7 @@ struct gp_load_range {
 };
 
 struct gp_load {
+    const char *what;      /* "a case file" */
     const char *name;      /* as errors show it */
     const char *path;      /* resolved; NULL for a text */
     struct gp_load *above; /* the file that includes this one, or NULL */
@@ -73,6 +87,10 @@ struct gp_load {
     size_t *values;              /* so far, of all files */
     struct gp_case *into;        /* the case being read */
     struct gp_load_range *range; /* the range being read */
+    /* A list of known faults instead of a suite, and the one being read. */
+    struct gp_known *known;
+    struct gp_known_entry *entry;
+    const char *const *checks;
 };
 
 /* Text of a file made fit to be shown. */
@@ -83,6 +101,11 @@ struct gp_load_shown gp_load_show(const char *text, size_t len);
 /* The same of a path, cut at 300, in the arena. */
 const char *gp_load_show_path(struct gp_arena *arena, const char *path);
 struct gp_load_shown gp_load_show_node(const struct yaml_node_s *node);
+
+/* All bytes of load->path, a regular file, at most one more than a file may
+ * have. Anything else could block or never end. */
+int gp_load_bytes(const struct gp_load *load, struct gp_buf *buf,
+                  struct gp_err *err) GP_MUST_CHECK;
 
 /* Parse load->text; the document is the caller's to delete on success. No
  * tags, one document, no cycles, no deeper than 32 levels. */
@@ -127,6 +150,11 @@ int gp_load_uint(const struct gp_load *load, const struct yaml_node_s *node,
                  const char *what, uint64_t least, uint64_t most,
                  uint64_t *ret_value, struct gp_err *err) GP_MUST_CHECK;
 
+/* A finite number, in decimal or hexadecimal. */
+int gp_load_real(const struct gp_load *load, const struct yaml_node_s *node,
+                 const char *what, double *ret_value,
+                 struct gp_err *err) GP_MUST_CHECK;
+
 /* The items of a list. */
 size_t gp_load_count(const struct yaml_node_s *node);
 struct yaml_node_s *gp_load_item(const struct gp_load *load,
@@ -141,7 +169,13 @@ int gp_load_add(struct gp_load *load, const struct yaml_node_s *node,
 int gp_load_sizes(struct gp_load *load, const struct gp_load_key *key,
                   struct yaml_node_s *node, struct gp_err *err) GP_MUST_CHECK;
 
-/* A free text without control characters except line breaks. */
+/* A free text without control characters except, with `lines`, line
+ * breaks. */
+int gp_load_prose(const struct gp_load *load, const struct yaml_node_s *node,
+                  const char *what, bool lines, const char **ret_text,
+                  struct gp_err *err) GP_MUST_CHECK;
+
+/* The free text of 'about'. */
 int gp_load_about(const struct gp_load *load, const struct yaml_node_s *node,
                   const char **ret_text, struct gp_err *err) GP_MUST_CHECK;
 

@@ -136,24 +136,30 @@ static int one_batch(struct gp_load *load, yaml_node_t *node, void *to,
     return gp_load_whole(load, node, "a batch", 1, BATCH_MOST, to, err);
 }
 
-static int one_real(struct gp_load *load, yaml_node_t *node, void *to,
-                    struct gp_err *err)
+int gp_load_real(const struct gp_load *load, const yaml_node_t *node,
+                 const char *what, double *ret_value, struct gp_err *err)
 {
     const char *word;
     char *end;
     double value;
 
-    if (gp_load_word(load, node, "a factor", &word, err) < 0)
+    if (gp_load_word(load, node, what, &word, err) < 0)
         return -1;
     errno = 0;
     value = strtod(word, &end);
     if (end == word || *end || !isfinite(value) || (errno && value == 0))
         return gp_load_fail(load, node, err,
-                            "a factor is '%s': write a finite number that a "
-                            "double holds, as -0.5, 1e-3 or 0x1p-3",
-                            word);
-    *(double *)to = value;
+                            "%s is '%s': write a finite number that a double "
+                            "holds, as -0.5, 1e-3 or 0x1p-3",
+                            what, word);
+    *ret_value = value;
     return 0;
+}
+
+static int one_real(struct gp_load *load, yaml_node_t *node, void *to,
+                    struct gp_err *err)
+{
+    return gp_load_real(load, node, "a factor", to, err);
 }
 
 static int one_family(struct gp_load *load, yaml_node_t *node, void *to,
@@ -168,8 +174,8 @@ static int one_family(struct gp_load *load, yaml_node_t *node, void *to,
     return 0;
 }
 
-static int one_mode(struct gp_load *load, yaml_node_t *node, void *to,
-                    struct gp_err *err)
+static int one_row_of_modes(struct gp_load *load, yaml_node_t *node, void *to,
+                            struct gp_err *err)
 {
     size_t row = 0;
 
@@ -177,6 +183,21 @@ static int one_mode(struct gp_load *load, yaml_node_t *node, void *to,
         return -1;
     *(const struct gp_mode **)to = &gp_modes[row];
     return 0;
+}
+
+static int one_mode(struct gp_load *load, yaml_node_t *node, void *to,
+                    struct gp_err *err)
+{
+    const char *word;
+
+    if (gp_load_word(load, node, "a mode", &word, err) < 0)
+        return -1;
+    if (strchr(word, '+')) {
+        if (gp_mode_parse(word, &load->suite->arena, to, err) < 0)
+            return model_fail(load, node, err);
+        return 0;
+    }
+    return one_row_of_modes(load, node, to, err);
 }
 
 static int one_entry(struct gp_load *load, yaml_node_t *node, void *to,
@@ -228,6 +249,33 @@ static int one_backend(struct gp_load *load, yaml_node_t *node, void *to,
                             "a backend is '%s': write its name in a to z, 0 "
                             "to 9 and -, or name=variant",
                             word);
+    *(const char **)to = gp_arena_copy(&load->suite->arena, word);
+    return 0;
+}
+
+static int one_layout(struct gp_load *load, yaml_node_t *node, void *to,
+                      struct gp_err *err)
+{
+    static const char *const names[] = {"column", "row", NULL};
+    size_t row = 0;
+
+    if (row_read(load, node, "layout", names, sizeof *names, &row, err) < 0)
+        return -1;
+    *(bool *)to = row == 1;
+    return 0;
+}
+
+static int one_env(struct gp_load *load, yaml_node_t *node, void *to,
+                   struct gp_err *err)
+{
+    const char *word;
+
+    if (gp_load_word(load, node, "a variable", &word, err) < 0)
+        return -1;
+    if (strcmp(word, "none") == 0)
+        word = "";
+    if (gp_env_check(word, err) < 0)
+        return model_fail(load, node, err);
     *(const char **)to = gp_arena_copy(&load->suite->arena, word);
     return 0;
 }
@@ -369,6 +417,8 @@ const struct gp_load_key gp_load_case_keys[] = {
          "f32 f64 f16 bf16, or A and B:C and D as f16:f32"),
     AXIS("ops", ops, one_op, "nn nt tn tt"),
     AXIS("ld", pads, one_pad, "tight, or tight+N: elements of padding"),
+    AXIS("layout", layouts, one_layout,
+         "column, or row: row-major by swapped operands"),
     AXIS("batch", batches, one_batch, "products in one call, from 1"),
     AXIS("alpha", alphas, one_real, "the factor of op(A) op(B)"),
     AXIS("beta", betas, one_real, "the factor of C"),
@@ -376,7 +426,10 @@ const struct gp_load_key gp_load_case_keys[] = {
     AXIS("modes", modes, one_mode, "the arithmetic asked for"),
     AXIS("entry", entries, one_entry, "the function: gemm, gemm-ex"),
     AXIS("workspaces", workspaces, one_workspace,
-         "CUBLAS_WORKSPACE_CONFIG without its leading colon, or unset"),
+         "CUBLAS_WORKSPACE_CONFIG without its leading colon, or unset; "
+         "raw=TEXT: the text as it stands, well formed or not"),
+    AXIS("env", envs, one_env,
+         "a variable set for the worker, NVIDIA_TF32_OVERRIDE=0; or none"),
     {.name = "schedules",
      .help = "how a run repeats: serial, {streams: 8}",
      .read = read_schedules,

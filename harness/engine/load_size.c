@@ -67,7 +67,7 @@ int gp_load_whole(const struct gp_load *load, const yaml_node_t *node,
                   const char *what, int64_t least, int64_t most,
                   int64_t *ret_value, struct gp_err *err)
 {
-    uint64_t value;
+    uint64_t value = 0;
 
     if (gp_load_uint(load, node, what, (uint64_t)least, (uint64_t)most, &value,
                      err) < 0)

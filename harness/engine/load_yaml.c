@@ -113,9 +113,16 @@ static int fail_at(const struct gp_load *load, size_t line, size_t column,
                       column + 1, sentence);
 }
 
-static int fail_mark(const struct gp_load *load, yaml_mark_t mark,
-                     struct gp_err *err, const char *sentence)
+static int GP_PRINTF(4, 5)
+    fail_mark(const struct gp_load *load, yaml_mark_t mark, struct gp_err *err,
+              const char *fmt, ...)
 {
+    char sentence[sizeof err->text];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(sentence, sizeof sentence, fmt, ap);
+    va_end(ap);
     return fail_at(load, mark.line, mark.column, err, sentence);
 }
 
@@ -128,7 +135,8 @@ int gp_load_fail(const struct gp_load *load, const yaml_node_t *node,
     va_start(ap, fmt);
     vsnprintf(sentence, sizeof sentence, fmt, ap);
     va_end(ap);
-    return fail_mark(load, node->start_mark, err, sentence);
+    return fail_at(load, node->start_mark.line, node->start_mark.column, err,
+                   sentence);
 }
 
 /* Is it text? libyaml would say so too, without the line. */
@@ -143,9 +151,11 @@ static int check_text(const struct gp_load *load, struct gp_err *err)
         if (bytes == 0)
             return fail_at(load, line, column, err,
                            "this is not UTF-8: save the file as UTF-8 text");
-        if (point == 0)
-            return fail_at(load, line, column, err,
-                           "a NUL byte stands here: a case file is UTF-8 text");
+        if (point == 0) {
+            snprintf(sentence, sizeof sentence,
+                     "a NUL byte stands here: %s is UTF-8 text", load->what);
+            return fail_at(load, line, column, err, sentence);
+        }
         if ((is_control(point) && point != '\t' && point != '\n' &&
              point != '\r' && point != 0x85) ||
             point == 0xfeff || point == 0xfffe || point == 0xffff) {
@@ -204,7 +214,7 @@ static int fail_yaml(const struct gp_load *load, const yaml_parser_t *parser,
     else
         snprintf(sentence, sizeof sentence, "not YAML: %s",
                  parser->problem ? parser->problem : "unreadable");
-    return fail_mark(load, parser->problem_mark, err, sentence);
+    return fail_mark(load, parser->problem_mark, err, "%s", sentence);
 }
 
 /* What is counted on the first pass. */
@@ -265,23 +275,29 @@ static int check_events(const struct gp_load *load, yaml_parser_t *parser,
         yaml_event_delete(&event);
         if (count.documents > 1)
             return fail_mark(load, mark, err,
-                             "a second document begins here: a case file is "
-                             "one document, without '---' inside");
+                             "a second document begins here: %s is one "
+                             "document, without '---' inside",
+                             load->what);
         if (count.depth > DEPTH_MOST)
             return fail_mark(load, mark, err,
-                             "nested deeper than 32 levels: a case needs 6");
+                             "nested deeper than 32 levels: %s needs 6",
+                             load->what);
         if (count.anchors > ANCHORS_MOST)
             return fail_mark(load, mark, err,
                              "more than 1000 anchors: split the file");
         if (count.tag)
             return fail_mark(load, mark, err,
-                             "a tag (!) stands here: case files have none, "
-                             "leave it out");
+                             "a tag (!) stands here: %s has none, leave it "
+                             "out",
+                             load->what);
     } while (type != YAML_STREAM_END_EVENT);
     if (count.documents == 0)
         return fail_at(load, 0, 0, err,
-                       "the file is empty: write 'suite: NAME' and 'cases:' "
-                       "with a list of cases");
+                       load->known
+                           ? "the file is empty: write 'known: []' or a list "
+                             "of known faults"
+                           : "the file is empty: write 'suite: NAME' and "
+                             "'cases:' with a list of cases");
     return 0;
 }
 
@@ -381,25 +397,32 @@ int gp_load_document(struct gp_load *load, yaml_document_t *ret_document,
     return rc;
 }
 
-int gp_load_about(const struct gp_load *load, const yaml_node_t *node,
-                  const char **ret_text, struct gp_err *err)
+int gp_load_prose(const struct gp_load *load, const yaml_node_t *node,
+                  const char *what, bool lines, const char **ret_text,
+                  struct gp_err *err)
 {
     const char *text;
     size_t len, bytes;
 
-    if (gp_load_scalar(load, node, "'about'", err) < 0)
+    if (gp_load_scalar(load, node, what, err) < 0)
         return -1;
     text = (const char *)node->data.scalar.value;
     len = node->data.scalar.length;
     for (size_t at = 0; at < len; at += bytes) {
         unsigned long point = 0;
         bytes = utf8_at(text + at, len - at, &point);
-        if (bytes == 0 || (is_unshown(point) && point != '\n'))
+        if (bytes == 0 || (is_unshown(point) && !(lines && point == '\n')))
             return gp_load_fail(load, node, err,
-                                "'about' holds the control character U+%04lX: "
-                                "take it out",
-                                point);
+                                "%s holds the control character U+%04lX: take "
+                                "it out",
+                                what, point);
     }
     *ret_text = text;
     return 0;
+}
+
+int gp_load_about(const struct gp_load *load, const yaml_node_t *node,
+                  const char **ret_text, struct gp_err *err)
+{
+    return gp_load_prose(load, node, "'about'", true, ret_text, err);
 }

@@ -8,9 +8,8 @@ enum { FAILURES_MOST = 3, GRACE_MS = 5000 };
 int gp_pool_open(struct gp_pool *pool, const struct gp_pool_options *options,
                  struct gp_err *err)
 {
-    *pool = (struct gp_pool){.options = *options,
-                             .operands = {.fd = -1},
-                             .outputs = {.fd = -1}};
+    *pool = (struct gp_pool){
+        .options = *options, .operands = {.fd = -1}, .outputs = {.fd = -1}};
     if (gp_shm_create(&pool->operands, "gemmproof-operands", true, err) != 0 ||
         gp_shm_create(&pool->outputs, "gemmproof-outputs", false, err) != 0) {
         gp_pool_close(pool);
@@ -44,6 +43,7 @@ void gp_pool_close(struct gp_pool *pool)
         say_bye(pool->workers[i]);
         worker_down(pool->workers[i]);
         json_decref(pool->workers[i]->environment);
+        json_decref(pool->workers[i]->evidence);
     }
     free(pool->workers);
     gp_shm_free(&pool->operands);
@@ -55,12 +55,12 @@ void gp_pool_close(struct gp_pool *pool)
 
 static int say_which(const struct gp_worker *worker, struct gp_err *err)
 {
-    return gp_err_prefix(err, "%s%s%s: ", worker->backend,
-                         strcmp(worker->workspace, "unset") == 0 ? ""
-                                                                 : " with :",
-                         strcmp(worker->workspace, "unset") == 0
-                             ? ""
-                             : worker->workspace);
+    bool unset = strcmp(worker->workspace, "unset") == 0;
+
+    return gp_err_prefix(err, "%s%s%s%s%s: ", worker->backend,
+                         unset ? "" : " with workspace ",
+                         unset ? "" : worker->workspace,
+                         *worker->env ? " and " : "", worker->env);
 }
 
 /* What its hello must hold for the harness to go on. */
@@ -97,12 +97,12 @@ static int start_worker(struct gp_pool *pool, struct gp_worker *worker,
 
     json_decref(worker->environment);
     worker->environment = gp_json_object();
-    start.path = gp_arena_printf(&pool->arena, "%s/gemmproof-worker-%.*s",
-                                 pool->options.worker_dir, (int)name,
-                                 worker->backend);
-    start.environment =
-        gp_pool_environment(&pool->arena, pool->options.as_is,
-                            worker->workspace, worker->environment);
+    start.path =
+        gp_arena_printf(&pool->arena, "%s/gemmproof-worker-%.*s",
+                        pool->options.worker_dir, (int)name, worker->backend);
+    start.environment = gp_pool_environment(&pool->arena, pool->options.as_is,
+                                            worker->workspace, worker->env,
+                                            worker->environment);
     gp_json_set_str(hello, "op", "hello");
     gp_json_set_int(hello, "protocol", GP_PROTOCOL);
     gp_json_set_int(hello, "operands", pool->operands.fd);
@@ -121,23 +121,29 @@ static int start_worker(struct gp_pool *pool, struct gp_worker *worker,
     if (status == 0 && check_hello(worker->hello, err) != 0)
         status = say_which(worker, err);
     json_decref(hello);
-    if (status != 0)
+    if (status != 0) {
         worker_down(worker);
-    return status;
+        return status;
+    }
+    json_decref(worker->evidence);
+    worker->evidence = json_incref(json_object_get(worker->hello, "workspace"));
+    return 0;
 }
 
 static struct gp_worker *find_worker(struct gp_pool *pool, const char *backend,
-                                     const char *workspace)
+                                     const char *workspace, const char *env)
 {
     struct gp_worker *worker;
 
     for (size_t i = 0; i < pool->count; i++)
         if (strcmp(pool->workers[i]->backend, backend) == 0 &&
-            strcmp(pool->workers[i]->workspace, workspace) == 0)
+            strcmp(pool->workers[i]->workspace, workspace) == 0 &&
+            strcmp(pool->workers[i]->env, env) == 0)
             return pool->workers[i];
     worker = gp_arena_alloc(&pool->arena, sizeof *worker);
     worker->backend = gp_arena_copy(&pool->arena, backend);
     worker->workspace = gp_arena_copy(&pool->arena, workspace);
+    worker->env = gp_arena_copy(&pool->arena, env);
     worker->number = (int)pool->count;
     *(struct gp_worker **)gp_grow((void **)&pool->workers, pool->count,
                                   &pool->room, sizeof worker) = worker;
@@ -146,10 +152,11 @@ static struct gp_worker *find_worker(struct gp_pool *pool, const char *backend,
 }
 
 int gp_pool_get(struct gp_pool *pool, const char *backend,
-                const char *workspace, struct gp_worker **ret_worker,
-                bool *ret_started, struct gp_err *err)
+                const char *workspace, const char *env,
+                struct gp_worker **ret_worker, bool *ret_started,
+                struct gp_err *err)
 {
-    struct gp_worker *worker = find_worker(pool, backend, workspace);
+    struct gp_worker *worker = find_worker(pool, backend, workspace, env);
 
     *ret_worker = worker;
     *ret_started = false;
@@ -194,13 +201,14 @@ int gp_worker_ask(struct gp_worker *worker, const json_t *request,
         say_which(worker, err);
         if (worker->failures >= FAILURES_MOST) {
             worker->down = *err;
-            gp_err_prefix(&worker->down, "given up after %d failures in a "
-                                         "row: ",
+            gp_err_prefix(&worker->down,
+                          "given up after %d failures in a "
+                          "row: ",
                           FAILURES_MOST);
         }
     } else if (!gp_json_bool_or(reply, "ok", false)) {
-        gp_err_set(err, gp_err_kind_of(gp_json_str_or(reply, "kind", "")),
-                   "%s", gp_json_str_or(reply, "text", "no reason given"));
+        gp_err_set(err, gp_err_kind_of(gp_json_str_or(reply, "kind", "")), "%s",
+                   gp_json_str_or(reply, "text", "no reason given"));
         status = say_which(worker, err);
         json_decref(reply);
     } else {
@@ -216,4 +224,30 @@ int gp_worker_capability(const struct gp_worker *worker)
 {
     return (int)gp_json_int_or(json_object_get(worker->hello, "device"),
                                "compute_capability", 0);
+}
+
+const char *gp_pool_evidence(const struct gp_pool *pool,
+                             const struct gp_worker *worker,
+                             const char **ret_reason)
+{
+    const struct gp_worker *unset = NULL;
+    const json_t *mine = json_object_get(worker->evidence, "allocations");
+    const json_t *theirs;
+
+    *ret_reason = "";
+    if (!worker->evidence)
+        return NULL;
+    for (size_t i = 0; i < pool->count; i++)
+        if (strcmp(pool->workers[i]->backend, worker->backend) == 0 &&
+            strcmp(pool->workers[i]->env, worker->env) == 0 &&
+            strcmp(pool->workers[i]->workspace, "unset") == 0)
+            unset = pool->workers[i];
+    theirs = unset ? json_object_get(unset->evidence, "allocations") : NULL;
+    if (!mine || !theirs) {
+        *ret_reason = gp_json_str_or(worker->evidence, "unproved",
+                                     "no worker ran with the workspace unset "
+                                     "beside it");
+        return "unproved";
+    }
+    return json_equal(mine, theirs) ? "same as unset" : "effective";
 }

@@ -23,14 +23,16 @@ struct gp_pool_options {
 };
 
 struct gp_worker {
-    const char *backend, *workspace;
-    int number; /* from 0 in order of first use */
+    const char *backend, *workspace, *env;
+    int number;           /* from 0 in order of first use */
     int starts, failures; /* failures in a row */
     int64_t sequence;     /* executes since it started */
     struct gp_proc proc;
-    json_t *hello;        /* its answer; NULL while down */
-    json_t *environment;  /* what was set for it */
-    struct gp_err down;   /* why it cannot be started */
+    json_t *hello;       /* its answer; NULL while down */
+    json_t *environment; /* what was set for it */
+    json_t *evidence;    /* hello's "workspace": what its library allocated
+                            when its context was made; NULL: not told */
+    struct gp_err down;  /* why it cannot be started */
     /* What it holds: the operands and problem last prepared. */
     int64_t operands_id;
 };
@@ -47,12 +49,13 @@ int gp_pool_open(struct gp_pool *pool, const struct gp_pool_options *options,
                  struct gp_err *err) GP_MUST_CHECK;
 void gp_pool_close(struct gp_pool *pool);
 
-/* The worker for a backend and workspace, running and greeted. `*ret_started`
- * says that it was started by this call (its hello is new). On failure
- * *ret_worker is set all the same. */
+/* The worker for a backend, workspace and variable, running and greeted.
+ * `*ret_started` says that it was started by this call (its hello is new). On
+ * failure *ret_worker is set all the same. */
 int gp_pool_get(struct gp_pool *pool, const char *backend,
-                const char *workspace, struct gp_worker **ret_worker,
-                bool *ret_started, struct gp_err *err) GP_MUST_CHECK;
+                const char *workspace, const char *env,
+                struct gp_worker **ret_worker, bool *ret_started,
+                struct gp_err *err) GP_MUST_CHECK;
 
 /* Ask and wait. The reply is owned by the caller. A worker that died, was
  * late or answered garbage is stopped; the next gp_pool_get starts it
@@ -64,11 +67,31 @@ int gp_worker_ask(struct gp_worker *worker, const json_t *request,
 /* compute capability times ten, 0 for a CPU. */
 int gp_worker_capability(const struct gp_worker *worker);
 
+/* Is a worker's workspace seen to be in effect? "effective": its library
+ * allocated other memory than that of the worker with the same backend and
+ * variable and the workspace unset; "same as unset"; "unproved" with a reason.
+ * NULL for a worker that says nothing of it. */
+const char *gp_pool_evidence(const struct gp_pool *pool,
+                             const struct gp_worker *worker,
+                             const char **ret_reason);
+
 /* The environment of a child, NAME=VALUE: the caller's without everything
- * that can change the arithmetic, and the workspace. `set` receives what was
- * set, for the journal. Owned by the arena. */
+ * that can change the arithmetic, and the workspace and variable. `set`
+ * receives what was set, for the journal. Owned by the arena. */
 const char *const *gp_pool_environment(struct gp_arena *arena, bool as_is,
-                                       const char *workspace, json_t *set);
+                                       const char *workspace, const char *env,
+                                       json_t *set);
+
+/* A variable that can change the arithmetic or the library that is used. */
+struct gp_pool_variable {
+    const char *name; /* a glob where it is taken out */
+    const char *help; /* what it does */
+    bool passes;      /* workers see it and the journal records it; else it is
+                         taken out of their environment */
+};
+extern const struct gp_pool_variable gp_pool_variables[]; /* NULL name last */
+/* The row of a variable's name, NULL if it is none of them. */
+const struct gp_pool_variable *gp_pool_variable_find(const char *name);
 
 /* The recorded variables of the caller's environment. */
 json_t *gp_pool_recorded(void);

@@ -31,9 +31,9 @@ enum { GP_POISON = 0xff, GP_GUARD_BYTES = 4096 };
 struct gp_job {
     struct gp_gemm gemm;
     struct gp_request request;
-    int64_t operands_id; /* the same number again: the same operand bytes, so
-                            a backend may keep what it laid out before, if
-                            `gemm` is equal too */
+    int64_t operands_id;   /* the same number again: the same operand bytes, so
+                              a backend may keep what it laid out before, if
+                              `gemm` is equal too */
     const void *a, *b, *c; /* c is NULL when beta = 0 */
 };
 

@@ -6,7 +6,8 @@
 #include "harness/base/arena.h"
 
 /* The number of a digest among those seen, or a new one. -1: too many. */
-static int64_t variant_of(struct gp_reply *reply, const struct gp_digest *digest)
+static int64_t variant_of(struct gp_reply *reply,
+                          const struct gp_digest *digest)
 {
     struct gp_digest *added;
 
@@ -60,9 +61,8 @@ static int new_variant(const struct gp_execution *execution,
     reply->outputs++;
     if (v == 0)
         return 0;
-    difference = gp_grow((void **)&reply->differences,
-                         reply->differences_count, &reply->differences_room,
-                         sizeof *difference);
+    difference = gp_grow((void **)&reply->differences, reply->differences_count,
+                         &reply->differences_room, sizeof *difference);
     reply->differences_count++;
     return backend->compare(execution->ctx, difference, err);
 }

@@ -13,10 +13,10 @@
 
 enum {
     GP_PROTOCOL = 1,
-    GP_OUTPUTS_MOST = 8,      /* distinct outputs that come back */
-    GP_VARIANTS_MOST = 4096,  /* distinct digests that are told apart */
-    GP_ORDER_MOST = 65536,    /* entries of the order of appearance */
-    GP_LINE_MOST = 16 << 20   /* bytes of one request or reply */
+    GP_OUTPUTS_MOST = 8,     /* distinct outputs that come back */
+    GP_VARIANTS_MOST = 4096, /* distinct digests that are told apart */
+    GP_ORDER_MOST = 65536,   /* entries of the order of appearance */
+    GP_LINE_MOST = 16 << 20  /* bytes of one request or reply */
 };
 
 /* `count` repeats in a row gave the variant with that number. */
@@ -32,8 +32,8 @@ struct gp_reply {
     size_t order_count, order_room;
     struct gp_difference *differences; /* of variant 1, 2, ... against 0 */
     size_t differences_count, differences_room;
-    int64_t outputs;            /* how many came back, from variant 0 on */
-    struct gp_difference last;  /* the last repeat's bytes against the first */
+    int64_t outputs;           /* how many came back, from variant 0 on */
+    struct gp_difference last; /* the last repeat's bytes against the first */
     struct gp_audit audit;
     double first_ns, min_ns, median_ns, max_ns; /* of the product alone */
 };

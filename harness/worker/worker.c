@@ -85,8 +85,8 @@ static int operand_at(struct worker *worker, const json_t *request,
                       const void **ret_at, struct gp_err *err)
 {
     const struct gp_gemm *gemm = &worker->gemm;
-    size_t bytes = (size_t)gp_gemm_count(gemm, which) *
-                   gp_gemm_type(gemm, which)->bytes;
+    size_t bytes =
+        (size_t)gp_gemm_count(gemm, which) * gp_gemm_type(gemm, which)->bytes;
     int64_t offset;
 
     if (gp_json_get_int(request, key, &offset, err) != 0)

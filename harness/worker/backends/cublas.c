@@ -4,7 +4,6 @@
  */
 #include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +11,15 @@
 #include "harness/worker/backend.h"
 #include "harness/worker/backends/cublas_call.h"
 #include "harness/worker/backends/cublas_device.h"
+#include "harness/worker/backends/cublas_evidence.h"
+#include "harness/worker/backends/cublas_loaded.h"
 #include "harness/worker/backends/cublas_operands.h"
 
 struct context {
     struct gp_arena arena;
     const char *library;
     struct gp_cublas cublas; /* from hello on */
+    struct gp_cublas_evidence evidence;
     bool has_handle;
     cudaEvent_t start, stop;
     struct gp_cublas_operands operands; /* owns the gemm; its stream is ours */
@@ -89,7 +91,10 @@ static int make_handle(struct context *ctx, struct gp_err *err)
                        "making a stream", err) ||
         gp_cublas_cuda(cudaEventCreate(&ctx->start), "making an event", err) ||
         gp_cublas_cuda(cudaEventCreate(&ctx->stop), "making an event", err) ||
-        library_call(ctx, api->create(&cublas->handle), "cublasCreate", err) ||
+        library_call(
+            ctx,
+            gp_cublas_evidence_create(&ctx->evidence, api, &cublas->handle),
+            "cublasCreate", err) ||
         library_call(ctx, api->get_version(cublas->handle, &cublas->version),
                      "cublasGetVersion", err) ||
         library_call(ctx, api->set_stream(cublas->handle, ctx->operands.stream),
@@ -99,11 +104,7 @@ static int make_handle(struct context *ctx, struct gp_err *err)
             api->set_pointer_mode(cublas->handle, CUBLAS_POINTER_MODE_HOST),
             "cublasSetPointerMode", err))
         return -1;
-    /* Older libraries of major 11 write 11.4.2 as 11402, newer ones as
-     * 110402. */
-    if (cublas->version < 100000)
-        cublas->version =
-            cublas->version / 1000 * 10000 + cublas->version % 1000;
+    cublas->version = gp_cublas_version(cublas->version);
     if (cublas->version < 110000 || cublas->version >= 140000)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "cuBLAS %d is loaded, and this worker knows the "
@@ -116,18 +117,15 @@ static int make_handle(struct context *ctx, struct gp_err *err)
 static json_t *describe_library(const struct context *ctx)
 {
     json_t *library = gp_json_object();
-    int version = ctx->cublas.version;
     char text[PATH_MAX];
 
     gp_json_set_str(library, "name", "cuBLAS");
-    snprintf(text, sizeof text, "%d.%d.%d", version / 10000,
-             version % 10000 / 100, version % 100);
+    gp_cublas_version_text(ctx->cublas.version, text);
     gp_json_set_str(library, "version", text);
     gp_cublas_path(&ctx->cublas.api, text, sizeof text);
     gp_json_set_str(library, "path", text);
-    gp_cublas_lt_path(text, sizeof text);
-    if (*text)
-        gp_json_set_str(library, "lt_path", text);
+    gp_cublas_loaded_lt(library);
+    gp_json_set(library, "loaded", gp_cublas_loaded());
     return library;
 }
 
@@ -161,6 +159,8 @@ static int cublas_hello(void *context, json_t *reply, struct gp_err *err)
     gp_cublas_offer(&ctx->cublas, offers);
     gp_json_set(reply, "library", describe_library(ctx));
     gp_json_set(reply, "device", device);
+    gp_json_set(reply, "workspace",
+                gp_cublas_evidence_describe(&ctx->evidence));
     gp_json_set(reply, "offers", offers);
     gp_json_set(reply, "schedules", words(schedules));
     gp_json_set(reply, "faults", words(faults));

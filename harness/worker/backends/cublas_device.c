@@ -1,8 +1,8 @@
 #include "harness/worker/backends/cublas_device.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <string.h>
+
+#include "harness/worker/backends/cublas_facts.h"
 
 int gp_cublas_cuda(cudaError_t status, const char *what, struct gp_err *err)
 {
@@ -56,62 +56,69 @@ static void set_version(json_t *device, const char *key, int version)
     gp_json_set_str(device, key, text);
 }
 
-/* The first word of the line that looks like 580.159.03. */
-static void set_kernel_driver(json_t *device)
+static void uuid_text(const char bytes[16], char ret_text[64])
 {
-    FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    char line[512], *rest, *word;
-
-    if (!file)
-        return;
-    word =
-        fgets(line, sizeof line, file) ? strtok_r(line, " \t\n", &rest) : NULL;
-    while (word && !(isdigit((unsigned char)word[0]) && strchr(word, '.')))
-        word = strtok_r(NULL, " \t\n", &rest);
-    if (word)
-        gp_json_set_str(device, "kernel_driver", word);
-    (void)fclose(file);
-}
-
-static void set_uuid(json_t *device, const char bytes[16])
-{
-    char text[8 + 32 + 4], *at = text;
+    char *at = ret_text;
 
     at += sprintf(at, "GPU-");
     for (int i = 0; i < 16; i++)
         at += sprintf(at, "%s%02x",
                       i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
                       (unsigned)(unsigned char)bytes[i]);
-    gp_json_set_str(device, "uuid", text);
+}
+
+static const char *mode_word(int mode)
+{
+    switch (mode) {
+    case cudaComputeModeDefault:
+        return "default";
+    case cudaComputeModeExclusive:
+        return "exclusive-thread";
+    case cudaComputeModeProhibited:
+        return "prohibited";
+    case cudaComputeModeExclusiveProcess:
+        return "exclusive-process";
+    default:
+        return "unknown";
+    }
 }
 
 int gp_cublas_device_describe(json_t *device, struct gp_err *err)
 {
     const char *what = "asking for the properties of the CUDA device";
     struct cudaDeviceProp properties;
-    int id, ecc, driver, runtime;
-    char bus[32];
+    int id, ecc_on, mode, driver, runtime;
+    char bus[32], uuid[64];
+    json_t *ecc;
 
     if (gp_cublas_cuda(cudaGetDevice(&id), what, err) ||
         gp_cublas_cuda(cudaGetDeviceProperties(&properties, id), what, err) ||
-        gp_cublas_cuda(cudaDeviceGetAttribute(&ecc, cudaDevAttrEccEnabled, id),
-                       what, err) ||
+        gp_cublas_cuda(
+            cudaDeviceGetAttribute(&ecc_on, cudaDevAttrEccEnabled, id), what,
+            err) ||
+        gp_cublas_cuda(
+            cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, id), what,
+            err) ||
         gp_cublas_cuda(cudaDeviceGetPCIBusId(bus, (int)sizeof bus, id), what,
                        err) ||
         gp_cublas_cuda(cudaDriverGetVersion(&driver), what, err) ||
         gp_cublas_cuda(cudaRuntimeGetVersion(&runtime), what, err))
         return -1;
     gp_json_set_str(device, "name", properties.name);
-    set_uuid(device, properties.uuid.bytes);
+    uuid_text(properties.uuid.bytes, uuid);
+    gp_json_set_str(device, "uuid", uuid);
     gp_json_set_int(device, "compute_capability",
                     properties.major * 10 + properties.minor);
     gp_json_set_int(device, "multiprocessors", properties.multiProcessorCount);
     gp_json_set_int(device, "memory_bytes",
                     (json_int_t)properties.totalGlobalMem);
-    gp_json_set_bool(device, "ecc", ecc != 0);
+    ecc = gp_json_object();
+    gp_json_set_bool(ecc, "enabled", ecc_on != 0);
+    gp_json_set(device, "ecc", ecc);
+    gp_json_set_str(device, "compute_mode", mode_word(mode));
     gp_json_set_str(device, "pci_bus_id", bus);
-    set_version(device, "driver", driver);
+    set_version(device, "cuda_driver", driver);
     set_version(device, "runtime", runtime);
-    set_kernel_driver(device);
+    gp_cublas_facts(device, uuid);
     return 0;
 }

@@ -19,8 +19,9 @@ int gp_cublas_cuda(cudaError_t status, const char *what,
 int gp_cublas_device_check(struct gp_err *err) GP_MUST_CHECK;
 
 /* Fill `device` with the current device: name, uuid, compute_capability,
- * multiprocessors, memory_bytes, ecc, pci_bus_id, and the versions driver,
- * runtime and kernel_driver (the last only where it can be read). */
+ * multiprocessors, memory_bytes, ecc {enabled}, compute_mode, pci_bus_id, the
+ * versions of CUDA that the driver (cuda_driver) and the runtime (runtime)
+ * speak, and what cublas_facts.h knows. */
 int gp_cublas_device_describe(json_t *device, struct gp_err *err) GP_MUST_CHECK;
 
 #endif

@@ -206,6 +206,17 @@ void gp_cublas_path(const struct gp_cublas_api *api, char *ret_path,
         real_path(info.dli_fname, ret_path, room);
 }
 
+int gp_cublas_version(int said)
+{
+    return said < 100000 ? said / 1000 * 10000 + said % 1000 : said;
+}
+
+void gp_cublas_version_text(int version, char ret_text[32])
+{
+    snprintf(ret_text, 32, "%d.%d.%d", version / 10000, version % 10000 / 100,
+             version % 100);
+}
+
 void gp_cublas_lt_path(char *ret_path, size_t room)
 {
     FILE *maps = fopen("/proc/self/maps", "r");

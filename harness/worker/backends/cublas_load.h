@@ -109,6 +109,11 @@ void gp_cublas_unload(struct gp_cublas_api *api);
 const char *gp_cublas_status(const struct gp_cublas_api *api,
                              cublasStatus_t status, char room[32]);
 
+/* 110402 for 11.4.2, of what a library said: older ones of major 11 write that
+ * as 11402. And as text. */
+int gp_cublas_version(int said);
+void gp_cublas_version_text(int version, char ret_text[32]);
+
 /* Real paths of the loaded libcublas and of the libcublasLt it brought in;
  * "" if not known. */
 void gp_cublas_path(const struct gp_cublas_api *api, char *ret_path,

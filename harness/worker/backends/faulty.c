@@ -44,7 +44,8 @@ static void round_inputs(struct gp_host *host, int precision)
     for (enum gp_operand which = GP_A; which <= GP_B; which++)
         for (int64_t i = 0; i < gp_gemm_count(gemm, which); i++) {
             double x = gp_type_value(
-                gemm->in, gp_type_bits(gemm->in, host->matrix[which].packed, i));
+                gemm->in,
+                gp_type_bits(gemm->in, host->matrix[which].packed, i));
             x = gp_round_to(x, precision, gemm->in->emin);
             gp_type_store(gemm->in, &x,
                           host->matrix[which].data +

@@ -42,7 +42,8 @@ void gp_host_close(void *ctx)
 
 static size_t packed_bytes(const struct gp_gemm *gemm, enum gp_operand which)
 {
-    return (size_t)gp_gemm_count(gemm, which) * gp_gemm_type(gemm, which)->bytes;
+    return (size_t)gp_gemm_count(gemm, which) *
+           gp_gemm_type(gemm, which)->bytes;
 }
 
 /* Copy between the packed and the laid out form, column by column where the
@@ -52,7 +53,8 @@ static void copy_elements(const struct gp_gemm *gemm, enum gp_operand which,
                           bool to_packed)
 {
     size_t bytes = gp_gemm_type(gemm, which)->bytes;
-    int64_t rows = gp_gemm_rows(gemm, which), count = gp_gemm_count(gemm, which);
+    int64_t rows = gp_gemm_rows(gemm, which),
+            count = gp_gemm_count(gemm, which);
     int64_t step = gemm->row_major ? 1 : rows;
 
     for (int64_t at = 0; at < count; at += step) {
@@ -304,8 +306,8 @@ static void audit_matrix(const struct gp_host *host, enum gp_operand which,
 {
     const struct gp_gemm *gemm = &host->job.gemm;
     const struct gp_host_matrix *matrix = &host->matrix[which];
-    int64_t lines = gemm->row_major ? gp_gemm_rows(gemm, which)
-                                    : gp_gemm_cols(gemm, which);
+    int64_t lines =
+        gemm->row_major ? gp_gemm_rows(gemm, which) : gp_gemm_cols(gemm, which);
     size_t ld = (size_t)gp_gemm_ld(gemm, which);
     size_t tight = (size_t)gp_gemm_tight_ld(gemm, which);
     size_t bytes = gp_gemm_type(gemm, which)->bytes;

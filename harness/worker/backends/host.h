@@ -32,10 +32,10 @@ struct gp_host_product {
 struct gp_host {
     int (*multiply)(struct gp_host *host, const struct gp_host_product *product,
                     struct gp_err *err);
-    int variant;              /* the backend's own */
-    struct gp_job job;        /* its operands are not valid any more */
+    int variant;                     /* the backend's own */
+    struct gp_job job;               /* its operands are not valid any more */
     struct gp_host_matrix matrix[3]; /* A, B, D */
-    void *first;              /* packed: the first output */
+    void *first;                     /* packed: the first output */
 };
 
 /* The vtable's functions over a struct gp_host. */

@@ -5,34 +5,63 @@
 
 #include "harness/base/shm.h"
 
-/* Element (i, l) of op(X) as a double. */
-static double element(const struct gp_type *type, const unsigned char *data,
-                      int64_t ld, bool trans, int64_t i, int64_t j)
+/* The longer side of D runs inside, so that a compiler can make vectors of
+ * it; each element is one chain over k all the same. X is op(A) with its rows
+ * inside, or op(B) with its columns inside: `side` values for each l. */
+enum { SQUARE = 8 }; /* columns turned at once, so that lines of cache serve */
+
+struct sides {
+    int64_t side, other, k;
+    double *x, *y; /* side x k, other x k: value v of l at v + l*count */
+    double *sums;  /* side */
+    float *narrow; /* side */
+    double *line;  /* scratch of SQUARE stored columns */
+};
+
+/* Element (v, l) of one side from its laid out matrix: element (v, l) stands
+ * at v + l*ld, or l + v*ld when `along` (l runs along a stored column). */
+static void load_side(const struct gp_type *type, const unsigned char *from,
+                      int64_t ld, bool along, int64_t count, int64_t k,
+                      double *line, double *to)
 {
-    int64_t at = trans ? j + i * ld : i + j * ld;
+    size_t bytes = type->bytes;
 
-    return gp_type_value(type, gp_type_bits(type, data, at));
-}
-
-static void store(const struct gp_type *type, void *d, int64_t at, double x)
-{
-    gp_type_store(type, &x, (unsigned char *)d + (size_t)at * type->bytes, 1);
-}
-
-/* One row of op(A) is loaded once, columns of op(B) once for all rows. */
-static double chain(const double *a, const double *b, int64_t k, bool wide)
-{
-    double sum = 0;
-    float narrow = 0;
-
-    if (wide) {
+    for (int64_t l = 0; !along && l < k; l++)
+        gp_type_load(type, from + (size_t)(l * ld) * bytes, to + l * count,
+                     count);
+    for (int64_t v = 0; along && v < count; v += SQUARE) {
+        int64_t n = count - v < SQUARE ? count - v : SQUARE;
+        for (int64_t i = 0; i < n; i++)
+            gp_type_load(type, from + (size_t)((v + i) * ld) * bytes,
+                         line + i * k, k);
         for (int64_t l = 0; l < k; l++)
-            sum += a[l] * b[l];
-        return sum;
+            for (int64_t i = 0; i < n; i++)
+                to[v + i + l * count] = line[i * k + l];
     }
-    for (int64_t l = 0; l < k; l++)
-        narrow += (float)a[l] * (float)b[l];
-    return (double)narrow;
+}
+
+/* One chain of multiply-adds an element, in order of l. */
+static void chains(const struct sides *s, int64_t w, bool wide)
+{
+    if (wide) {
+        memset(s->sums, 0, (size_t)s->side * sizeof *s->sums);
+        for (int64_t l = 0; l < s->k; l++) {
+            const double *x = s->x + l * s->side;
+            double y = s->y[w + l * s->other];
+            for (int64_t v = 0; v < s->side; v++)
+                s->sums[v] += x[v] * y;
+        }
+        return;
+    }
+    memset(s->narrow, 0, (size_t)s->side * sizeof *s->narrow);
+    for (int64_t l = 0; l < s->k; l++) {
+        const double *x = s->x + l * s->side;
+        float y = (float)s->y[w + l * s->other];
+        for (int64_t v = 0; v < s->side; v++)
+            s->narrow[v] += (float)x[v] * y;
+    }
+    for (int64_t v = 0; v < s->side; v++)
+        s->sums[v] = (double)s->narrow[v];
 }
 
 static double scaled(const struct gp_gemm *gemm, double sum, double c, bool wide)
@@ -48,26 +77,24 @@ static double scaled(const struct gp_gemm *gemm, double sum, double c, bool wide
 
 static void multiply_batch(const struct gp_gemm *gemm, const unsigned char *a,
                            const unsigned char *b, unsigned char *d,
-                           double *rows, double *column)
+                           const struct sides *s, bool rows_inside)
 {
+    const struct gp_type *out = gemm->out;
     bool wide = gemm->in->bytes == 8;
-    int64_t k = gemm->k;
 
-    for (int64_t i = 0; i < gemm->m; i++)
-        for (int64_t l = 0; l < k; l++)
-            rows[i * k + l] =
-                element(gemm->in, a, gemm->lda, gemm->trans_a, i, l);
-    for (int64_t j = 0; j < gemm->n; j++) {
-        for (int64_t l = 0; l < k; l++)
-            column[l] = element(gemm->in, b, gemm->ldb, gemm->trans_b, l, j);
-        for (int64_t i = 0; i < gemm->m; i++) {
-            int64_t at = i + j * gemm->ldc;
-            double c = gemm->beta == 0
-                           ? 0
-                           : gp_type_value(gemm->out,
-                                           gp_type_bits(gemm->out, d, at));
-            double sum = chain(rows + i * k, column, k, wide);
-            store(gemm->out, d, at, scaled(gemm, sum, c, wide));
+    load_side(gemm->in, a, gemm->lda, gemm->trans_a, gemm->m, gemm->k, s->line,
+              rows_inside ? s->x : s->y);
+    load_side(gemm->in, b, gemm->ldb, !gemm->trans_b, gemm->n, gemm->k, s->line,
+              rows_inside ? s->y : s->x);
+    for (int64_t w = 0; w < s->other; w++) {
+        chains(s, w, wide);
+        for (int64_t v = 0; v < s->side; v++) {
+            int64_t at = rows_inside ? v + w * gemm->ldc : w + v * gemm->ldc;
+            double c = 0, x;
+            if (gemm->beta != 0)
+                c = gp_type_value(out, gp_type_bits(out, d, at));
+            x = scaled(gemm, s->sums[v], c, wide);
+            gp_type_store(out, &x, d + (size_t)at * out->bytes, 1);
         }
     }
 }
@@ -76,28 +103,36 @@ int gp_host_naive(struct gp_host *host, const struct gp_host_product *product,
                   struct gp_err *err)
 {
     const struct gp_gemm *gemm = &product->gemm;
-    size_t in = gemm->in->bytes, out = gemm->out->bytes;
-    void *rows = NULL, *column = NULL;
+    bool rows_inside = gemm->m >= gemm->n;
+    struct sides s = {.side = rows_inside ? gemm->m : gemm->n,
+                      .other = rows_inside ? gemm->n : gemm->m,
+                      .k = gemm->k};
+    void *space = NULL;
 
     (void)host;
-    if (gp_matrix_alloc(&rows, (size_t)(gemm->m * gemm->k) * sizeof(double),
-                        "op(A)", err) != 0 ||
-        gp_matrix_alloc(&column, (size_t)gemm->k * sizeof(double),
-                        "a column of op(B)", err) != 0) {
-        gp_matrix_free(rows);
+    if (gp_matrix_alloc(&space,
+                        (size_t)((s.side + s.other) * s.k + 2 * s.side +
+                                 SQUARE * s.k) *
+                            sizeof(double),
+                        "the operands as doubles", err) != 0)
         return -1;
-    }
+    s.x = space;
+    s.y = s.x + s.side * s.k;
+    s.sums = s.y + s.other * s.k;
+    s.narrow = (float *)(s.sums + s.side);
+    s.line = s.sums + 2 * s.side;
     for (int64_t batch = 0; batch < gemm->batch; batch++)
-        multiply_batch(
-            gemm,
-            (const unsigned char *)product->a +
-                (size_t)(batch * gp_gemm_stride(gemm, GP_A)) * in,
-            (const unsigned char *)product->b +
-                (size_t)(batch * gp_gemm_stride(gemm, GP_B)) * in,
-            (unsigned char *)product->d +
-                (size_t)(batch * gp_gemm_stride(gemm, GP_C)) * out,
-            rows, column);
-    gp_matrix_free(rows);
-    gp_matrix_free(column);
+        multiply_batch(gemm,
+                       (const unsigned char *)product->a +
+                           (size_t)(batch * gp_gemm_stride(gemm, GP_A)) *
+                               gemm->in->bytes,
+                       (const unsigned char *)product->b +
+                           (size_t)(batch * gp_gemm_stride(gemm, GP_B)) *
+                               gemm->in->bytes,
+                       (unsigned char *)product->d +
+                           (size_t)(batch * gp_gemm_stride(gemm, GP_C)) *
+                               gemm->out->bytes,
+                       &s, rows_inside);
+    gp_matrix_free(space);
     return 0;
 }

@@ -1,0 +1,70 @@
+#include "harness/engine/redact.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Values of these keys go whatever they are. */
+static const char *const named[] = {
+    "host", "uuid", "pci_bus_id", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
+};
+
+static bool is_named(const char *key)
+{
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strcmp(named[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Does an absolute path or a UUID begin at `at`? The length of it, or 0. */
+static size_t private_part(const char *text, const char *at)
+{
+    bool at_start = at == text || strchr(" \t'\"=(:,;[", at[-1]);
+
+    if (!at_start)
+        return 0;
+    if ((at[0] == '/' && (isalnum((unsigned char)at[1]) || at[1] == '.')) ||
+        strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0)
+        return strcspn(at, " \t'\"),;]:");
+    return 0;
+}
+
+static json_t *redacted(const char *text)
+{
+    struct gp_buf out = {0};
+    json_t *made;
+
+    for (const char *at = text; *at;) {
+        size_t len = private_part(text, at);
+        gp_buf_add(&out, len ? "-" : at, 1);
+        at += len ? len : 1;
+    }
+    made = gp_json_text(gp_buf_text(&out));
+    gp_buf_free(&out);
+    return made;
+}
+
+void gp_redact(json_t *record)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    size_t i;
+
+    json_object_foreach_safe(record, next, key, value)
+    {
+        if (is_named(key) && json_is_string(value))
+            gp_json_set(record, key, json_string("-"));
+        else if (json_is_string(value))
+            gp_json_set(record, key, redacted(json_string_value(value)));
+        else
+            gp_redact(value);
+    }
+    json_array_foreach(record, i, value)
+    {
+        if (json_is_string(value))
+            json_array_set_new(record, i, redacted(json_string_value(value)));
+        else
+            gp_redact(value);
+    }
+}
