@@ -67,7 +67,8 @@ HEADERS := $(wildcard harness/*.h harness/*/*.h harness/*/*/*.h reference/*.h \
 	reports/*.h tests/unit/*.h)
 object = $(patsubst %,$(OBJ)/%.o,$(1))
 
-.PHONY: all help setup setup-dev verify check unit lint bench clean install bundle
+.PHONY: all help setup setup-dev verify check unit lint bench clean install \
+	bundle
 all: $(BIN)/gemmproof $(WORKER_BINS)
 
 help:

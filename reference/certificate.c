@@ -7,10 +7,9 @@
 #include "harness/base/hash.h"
 #include "harness/base/shm.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define WIDE                                                                   \
-    __attribute__((                                                            \
-        target_clones("default", "arch=haswell", "arch=skylake-avx512")))
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__)
+#define WIDE __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define WIDE
 #endif

@@ -74,38 +74,52 @@ int gp_family_exact_accept(const struct gp_gemm *gemm, struct gp_err *err)
     return gp_family_exact_plan(gemm, &plan, err);
 }
 
-/* Is position l of vector v one of its `budget` nonzeros? A quarter of them
- * stand among the first EDGE positions, a quarter among the last, rotating
- * with v so that all of them occur; the others are one in each of equally
- * long strata between. */
-static bool exact_nonzero(int64_t budget, int64_t k, int64_t v, int64_t l,
-                          uint64_t key)
+/* What all vectors share of position l: which edge or stratum it is in. */
+struct place {
+    int64_t k, l, budget, edge, strata;
+    int64_t from, length; /* of its stratum; 0 at an edge */
+    uint64_t key;
+};
+
+static struct place place_of(int64_t budget, int64_t k, int64_t l,
+                             uint64_t seed)
 {
     int64_t edge = budget / 4 < EDGE ? budget / 4 : EDGE;
-    int64_t strata = budget - 2 * edge, middle = k - 2 * EDGE, s, from, to;
+    int64_t strata = budget - 2 * edge, middle = k - 2 * EDGE, s;
+    struct place place = {k, l, budget, edge, strata, 0, 0, 0};
+
+    if (budget >= k || middle <= 0 || strata > middle || strata == 0 ||
+        l < EDGE || l >= k - EDGE)
+        return place;
+    s = ((l - EDGE + 1) * strata - 1) / middle;
+    place.from = s * middle / strata + EDGE;
+    place.length = (s + 1) * middle / strata + EDGE - place.from;
+    place.key = gp_hash_mix(seed + (uint64_t)s * 0x9e3779b97f4a7c15u);
+    return place;
+}
+
+/* Is it one of the `budget` nonzeros of vector v? A quarter of them stand
+ * among the first EDGE positions, a quarter among the last, rotating with v so
+ * that all of them occur; the others are one in each of equally long strata
+ * between. */
+static bool exact_nonzero(const struct place *place, int64_t v)
+{
+    int64_t k = place->k, l = place->l, budget = place->budget;
     uint64_t word;
 
     if (budget >= k)
         return true;
-    if (middle <= 0 || strata > middle) /* k below 2 EDGE + budget: thin out */
+    if (k <= 2 * EDGE || place->strata > k - 2 * EDGE) /* thin out */
         return (l + v) % ((k + budget - 1) / budget) == 0;
     if (l < EDGE || l >= k - EDGE) {
         int64_t at = l < EDGE ? l : l - (k - EDGE);
-        return (at + EDGE - v * edge % EDGE) % EDGE < edge;
+        return (at + EDGE - v * place->edge % EDGE) % EDGE < place->edge;
     }
-    if (strata == 0)
+    if (place->strata == 0)
         return false;
-    l -= EDGE;
-    s = (int64_t)((double)l * (double)strata / (double)middle);
-    while (s > 0 && s * middle / strata > l)
-        s--;
-    while (s + 1 < strata && (s + 1) * middle / strata <= l)
-        s++;
-    from = s * middle / strata;
-    to = (s + 1) * middle / strata;
-    word = gp_hash_mix(key + (uint64_t)s * 0x9e3779b97f4a7c15u +
-                       (uint64_t)v * 0xc2b2ae3d27d4eb4fu);
-    return l == from + (int64_t)(word % (uint64_t)(to - from));
+    word = gp_hash_mix(place->key + (uint64_t)v * 0xc2b2ae3d27d4eb4fu);
+    return l - place->from ==
+           (int64_t)((word >> 32) * (uint64_t)place->length >> 32);
 }
 
 /* An integer in -q..q from a word; never 0 when q is 1, so that every product
@@ -116,6 +130,8 @@ static double integer_of(uint64_t word, int64_t q)
 
     if (q == 1)
         return word >> 63 ? -1 : 1;
+    if (q < INT64_C(1) << 31)
+        return (double)((int64_t)((word >> 32) * span >> 32) - q);
     return (double)((int64_t)((word >> 11) % span) - q);
 }
 
@@ -125,6 +141,7 @@ void gp_family_exact_column(const struct gp_family_args *args, int64_t j,
     const struct gp_gemm *gemm = args->gemm;
     struct gp_family_exact plan;
     struct gp_err ignored;
+    struct place place = {0};
     uint64_t key = gp_family_key(args, j), sparse_key;
     int64_t length = gp_family_length(args);
     bool sparse;
@@ -139,12 +156,14 @@ void gp_family_exact_column(const struct gp_family_args *args, int64_t j,
     }
     sparse = plan.budget && plan.sparse_a == (args->operand == GP_A);
     sparse_key = gp_hash_mix(args->seed ^ 0x2545f4914f6cdd1du);
+    if (sparse && args->operand == GP_A)
+        place = place_of(plan.budget, gemm->k, j, sparse_key);
     for (int64_t i = 0; i < length; i++) {
-        int64_t vector = args->operand == GP_A ? i : j;
-        int64_t l = args->operand == GP_A ? j : i;
         to[i] = integer_of(gp_family_word(key, i), plan.q);
+        if (sparse && args->operand == GP_B)
+            place = place_of(plan.budget, gemm->k, i, sparse_key);
         if (sparse &&
-            !exact_nonzero(plan.budget, gemm->k, vector, l, sparse_key))
+            !exact_nonzero(&place, args->operand == GP_A ? i : j))
             to[i] = 0;
     }
 }

@@ -1,9 +1,13 @@
 #include "harness/check/measure.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 512 };
+#include "harness/base/arena.h"
+#include "harness/base/parallel.h"
+
+enum { CHUNK = 512, BLOCK = 128 * CHUNK };
 
 struct sums {
     double ulps, error2, ref2;
@@ -95,32 +99,84 @@ static void one_element(const struct gp_reference *reference,
     sums->ref2 += ref * ref;
 }
 
+/* A block of elements: measured by itself, so that the numbers are the same
+ * for any number of threads. */
+struct part {
+    struct gp_accuracy accuracy;
+    struct sums sums;
+};
+
+struct whole {
+    const struct gp_reference *reference;
+    const struct gp_bound *bound;
+    const unsigned char *output;
+    int64_t count;
+    struct part *parts;
+};
+
+static void measure_block(void *ctx, size_t block)
+{
+    const struct whole *whole = ctx;
+    const struct gp_type *out = whole->reference->gemm.out;
+    struct part *part = &whole->parts[block];
+    int64_t at = (int64_t)block * BLOCK, end = at + BLOCK;
+    double got[CHUNK];
+
+    *part = (struct part){.accuracy = {.worst = {.index = -1},
+                                       .first_unrounded = {.index = -1}}};
+    end = end < whole->count ? end : whole->count;
+    for (; at < end; at += CHUNK) {
+        int64_t n = end - at < CHUNK ? end - at : CHUNK;
+        gp_type_load(out, whole->output + (size_t)at * out->bytes, got, n);
+        for (int64_t i = 0; i < n; i++)
+            one_element(whole->reference, whole->bound, at + i, got[i],
+                        &part->accuracy, &part->sums);
+    }
+}
+
+/* Add the next part; parts come in the order of their elements. */
+static void merge(struct gp_accuracy *all, struct sums *sums,
+                  const struct part *part)
+{
+    const struct gp_accuracy *more = &part->accuracy;
+
+    all->outside += more->outside;
+    all->ambiguous += more->ambiguous;
+    all->rounded += more->rounded;
+    if (all->worst.index < 0 || more->max_share > all->max_share) {
+        all->worst = more->worst;
+        all->max_share = more->max_share;
+    }
+    if (all->first_unrounded.index < 0)
+        all->first_unrounded = more->first_unrounded;
+    all->omega = fmax(all->omega, more->omega);
+    all->max_ulp = fmax(all->max_ulp, more->max_ulp);
+    sums->ulps += part->sums.ulps;
+    sums->error2 += part->sums.error2;
+    sums->ref2 += part->sums.ref2;
+}
+
 void gp_measure(const struct gp_reference *reference,
                 const struct gp_bound *bound, const void *output,
                 struct gp_accuracy *ret_accuracy)
 {
-    const struct gp_gemm *gemm = &reference->gemm;
-    struct gp_accuracy accuracy = {.worst = {.index = -1},
-                                   .first_unrounded = {.index = -1}};
-    struct sums all = {0};
-    double got[CHUNK];
+    struct gp_accuracy all = {.worst = {.index = -1},
+                              .first_unrounded = {.index = -1}};
+    struct whole whole = {reference, bound, output,
+                          gp_gemm_count(&reference->gemm, GP_C), NULL};
+    size_t blocks = (size_t)((whole.count + BLOCK - 1) / BLOCK);
+    struct sums sums = {0};
 
-    accuracy.count = gp_gemm_count(gemm, GP_C);
-    for (int64_t at = 0; at < accuracy.count; at += CHUNK) {
-        int64_t n = accuracy.count - at < CHUNK ? accuracy.count - at : CHUNK;
-        struct sums part = {0};
-        gp_type_load(gemm->out,
-                     (const unsigned char *)output +
-                         (size_t)at * gemm->out->bytes,
-                     got, n);
-        for (int64_t i = 0; i < n; i++)
-            one_element(reference, bound, at + i, got[i], &accuracy, &part);
-        all.ulps += part.ulps;
-        all.error2 += part.error2;
-        all.ref2 += part.ref2;
-    }
-    accuracy.mean_ulp = all.ulps / (double)accuracy.count;
-    accuracy.norm_error = sqrt(all.error2);
-    accuracy.norm_ref = sqrt(all.ref2);
-    *ret_accuracy = accuracy;
+    whole.parts = calloc(blocks, sizeof *whole.parts);
+    if (!whole.parts)
+        gp_arena_out_of_memory(blocks * sizeof *whole.parts);
+    gp_parallel(blocks, measure_block, &whole);
+    for (size_t block = 0; block < blocks; block++)
+        merge(&all, &sums, &whole.parts[block]);
+    free(whole.parts);
+    all.count = whole.count;
+    all.mean_ulp = sums.ulps / (double)all.count;
+    all.norm_error = sqrt(sums.error2);
+    all.norm_ref = sqrt(sums.ref2);
+    *ret_accuracy = all;
 }

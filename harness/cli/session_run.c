@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "harness/cli/cli.h"
+#include "harness/engine/prefetch.h"
 #include "reports/writer.h"
 
 struct progress {
@@ -170,6 +171,8 @@ static int run_plan(struct gp_session *session, const struct gp_cli *cli,
     progress.said_ms = progress.started_ms;
     if (session->threads)
         gp_reference_set_threads((int)session->threads);
+    else
+        gp_prefetch_threads(session->plan.problems_count);
     if (gp_pool_open(&pool, &options, err) != 0)
         return -1;
     status = gp_journal_begin(journal, &head, &session->plan, err);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/parallel.h"
+
 struct gp_judge_entry {
     struct gp_digest digest;
     struct gp_bound bound;
@@ -36,24 +38,58 @@ static bool seen(const struct gp_judge_cache *cache,
     return false;
 }
 
+struct digesting {
+    const struct gp_gemm *gemm;
+    const unsigned char *output;
+    struct gp_digest *parts; /* one a block */
+};
+
+enum { DIGEST_BLOCK = 1 << 16 };
+
+static void digest_block(void *ctx, size_t block)
+{
+    const struct digesting *all = ctx;
+    struct gp_digest *part = &all->parts[block];
+    int64_t count = gp_gemm_count(all->gemm, GP_C);
+    int64_t from = (int64_t)block * DIGEST_BLOCK, to = from + DIGEST_BLOCK;
+
+    *part = (struct gp_digest){{0, 0}};
+    for (int64_t i = from; i < to && i < count; i++) {
+        uint64_t bits = gp_type_bits(all->gemm->out, all->output, i);
+        part->lane[0] += gp_hash_lane(0, (uint64_t)i, bits);
+        part->lane[1] += gp_hash_lane(1, (uint64_t)i, bits);
+    }
+}
+
+static struct gp_digest digest_again(const struct gp_gemm *gemm,
+                                     const unsigned char *output)
+{
+    size_t blocks = (size_t)(gp_gemm_count(gemm, GP_C) / DIGEST_BLOCK + 1);
+    struct digesting all = {gemm, output, calloc(blocks, sizeof *all.parts)};
+    struct gp_digest sum = {{0, 0}};
+
+    if (!all.parts)
+        gp_arena_out_of_memory(blocks * sizeof *all.parts);
+    gp_parallel(blocks, digest_block, &all);
+    for (size_t block = 0; block < blocks; block++)
+        for (int lane = 0; lane < 2; lane++)
+            sum.lane[lane] += all.parts[block].lane[lane];
+    free(all.parts);
+    return sum;
+}
+
 int gp_judge_digests(const struct gp_result *result,
                      const unsigned char *outputs, size_t output_bytes,
                      const struct gp_judge_cache *cache, struct gp_err *err)
 {
     const struct gp_gemm *gemm = &result->run->problem->gemm;
-    int64_t count = gp_gemm_count(gemm, GP_C);
 
     for (int64_t v = 0; v < result->reply.outputs; v++) {
         const struct gp_digest *told = &result->reply.digests[v];
-        struct gp_digest made = {{0, 0}};
+        struct gp_digest made;
         if (seen(cache, told))
             continue;
-        for (int64_t i = 0; i < count; i++) {
-            uint64_t bits = gp_type_bits(
-                gemm->out, outputs + (size_t)v * output_bytes, i);
-            made.lane[0] += gp_hash_lane(0, (uint64_t)i, bits);
-            made.lane[1] += gp_hash_lane(1, (uint64_t)i, bits);
-        }
+        made = digest_again(gemm, outputs + (size_t)v * output_bytes);
         if (memcmp(&made, told, sizeof made) != 0)
             return gp_err_set(err, GP_ERR_BACKEND,
                               "%s: output %lld does not have the digest that "

@@ -40,13 +40,30 @@ static void begin_more(struct gp_prefetch *prefetch)
     }
 }
 
+static size_t processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count > 0 ? (size_t)count : 1;
+}
+
+void gp_prefetch_threads(size_t problems)
+{
+    if (processors() > 4 && problems >= 2 * processors())
+        gp_reference_set_threads(1);
+}
+
 void gp_prefetch_open(struct gp_prefetch *prefetch,
                       const struct gp_problem *const *problems, size_t count)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct gp_reference_library library;
 
+    gp_reference_library(&library);
     *prefetch = (struct gp_prefetch){.problems = problems, .count = count};
-    prefetch->depth = processors > 4 ? (size_t)processors / 2 : 1;
+    prefetch->depth =
+        processors() / (library.threads > 0 ? (size_t)library.threads : 1);
+    if (prefetch->depth < 1)
+        prefetch->depth = 1;
     if (prefetch->depth > GP_PREFETCH_MOST - 1)
         prefetch->depth = GP_PREFETCH_MOST - 1;
     prefetch->budget_bytes = (double)gp_memory_available_bytes() / 3;

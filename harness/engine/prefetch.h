@@ -11,7 +11,7 @@
 #include "harness/model.h"
 #include "reference/refgemm.h"
 
-enum { GP_PREFETCH_MOST = 8 };
+enum { GP_PREFETCH_MOST = 17 };
 
 /* A reference, made or in the making. */
 struct gp_pending {
@@ -30,6 +30,11 @@ struct gp_prefetch {
     double budget_bytes; /* for all that are in the making or made */
     struct gp_pending ring[GP_PREFETCH_MOST];
 };
+
+/* Share the processors among references: one thread of the host library each
+ * where there are enough problems to keep all processors busy, else its own
+ * number. Before gp_prefetch_open. */
+void gp_prefetch_threads(size_t problems);
 
 /* Start. `problems` is borrowed until close. */
 void gp_prefetch_open(struct gp_prefetch *prefetch,

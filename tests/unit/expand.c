@@ -7,7 +7,7 @@
 #include "harness/engine/expand.h"
 #include "harness/engine/load.h"
 
-static const char *const naive[] = {"naive", NULL};
+static const char *const cublas[] = {"cublas", NULL};
 
 /* A suite from YAML, expanded. */
 struct bench {
@@ -26,7 +26,7 @@ static int expand(struct bench *bench, const char *cases,
     cr_assert_eq(gp_load_text(text, strlen(text), "t.yaml", &bench->suite,
                               &bench->err),
                  0, "%s", bench->err.text);
-    return gp_expand(&bench->suite, select, naive, &bench->plan, &bench->err);
+    return gp_expand(&bench->suite, select, cublas, &bench->plan, &bench->err);
 }
 
 static void done(struct bench *bench)
@@ -88,9 +88,9 @@ Test(expand, every_combination_once)
     cr_assert_str_eq(bench.plan.suite, "s");
     check_plan(&bench.plan);
     cr_assert_str_eq(bench.plan.runs[0].id,
-                     "f32.nn.4x5x6.dense.s1/naive/default");
+                     "f32.nn.4x5x6.dense.s1/cublas/default");
     cr_assert_str_eq(bench.plan.runs[1].id,
-                     "f32.nn.4x5x6.dense.s1/naive/default/ws=16x8");
+                     "f32.nn.4x5x6.dense.s1/cublas/default/ws=16x8");
     done(&bench);
 }
 
@@ -110,7 +110,7 @@ Test(expand, what_two_cases_name_is_planned_once)
     cr_assert_str_eq(bench.plan.runs[0].from->name, "a");
     cr_assert_str_eq(bench.plan.runs[1].from->name, "b");
     cr_assert_str_eq(bench.plan.runs[1].id,
-                     "f32.nn.4x5x6.dense.s1/naive/pedantic");
+                     "f32.nn.4x5x6.dense.s1/cublas/pedantic");
     done(&bench);
 }
 
@@ -180,7 +180,7 @@ Test(expand, backends)
     cr_assert_eq(expand(&bench, cases, &all), 0);
     cr_assert_eq(bench.plan.runs_count, 2);
     cr_assert_str_eq(bench.plan.runs[0].backend, "cublas");
-    cr_assert_str_eq(bench.plan.runs[1].backend, "naive");
+    cr_assert_str_eq(bench.plan.runs[1].backend, "cublas");
     done(&bench);
     cr_assert_eq(expand(&bench, cases, &chosen), 0);
     cr_assert_eq(bench.plan.runs_count, 4);
@@ -208,7 +208,7 @@ Test(expand, modes_workspaces_repeats_and_faults)
                         &select),
                  0);
     cr_assert_eq(bench.plan.runs_count, 3);
-    cr_assert_str_eq(bench.plan.runs[0].id, "f32.nn.8x8x8.dense.s1/naive/"
+    cr_assert_str_eq(bench.plan.runs[0].id, "f32.nn.8x8x8.dense.s1/cublas/"
                                             "pedantic/ws=0x0/r3/"
                                             "fault=bitx1x2x3");
     cr_assert_str_eq(bench.plan.runs[2].workspace, "unset");
@@ -219,8 +219,8 @@ Test(expand, modes_workspaces_repeats_and_faults)
 Test(expand, ids_and_globs)
 {
     static const char *const only[] = {
-        "f32.nn.7x8x9.dense.s1/naive/default",
-        "bf16.tt.7x8x9.ld+3.b2.exact.s2/naive/pedantic/ws=16x8", NULL};
+        "f32.nn.7x8x9.dense.s1/cublas/default",
+        "bf16.tt.7x8x9.ld+3.b2.exact.s2/cublas/pedantic/ws=16x8", NULL};
     static const char *const match[] = {"bf16.*/ws=*", "*.4x5x6.dense.s1/*",
                                         NULL};
     const struct gp_select by_id = {.only = only}, by_glob = {.match = match};
@@ -248,7 +248,7 @@ Test(expand, ids_and_globs)
  * no memory and is not counted. */
 Test(expand, problems_without_runs_are_left_out)
 {
-    static const char *const only[] = {"f32.nn.7x8x9.dense.s1/naive/default",
+    static const char *const only[] = {"f32.nn.7x8x9.dense.s1/cublas/default",
                                        NULL};
     const struct gp_select select = {.only = only};
     struct bench bench;
@@ -272,7 +272,7 @@ static void leaves_nothing(const struct gp_select *select, const char *words)
 
 Test(expand, a_selection_that_leaves_nothing)
 {
-    static const char *const only[] = {"f32.nn.7x8x9.dense.s3/naive/default",
+    static const char *const only[] = {"f32.nn.7x8x9.dense.s3/cublas/default",
                                        NULL};
     static const char *const match[] = {"f64*", NULL};
     static const char *const modes[] = {"tf32", NULL};
@@ -313,7 +313,7 @@ static void from_ids(struct gp_plan *plan, const struct gp_select *select)
 /* The id of a run is what is run: with its repeats and its fault. */
 Test(expand, ids_say_what_is_run)
 {
-    static const char *const ids[] = {"f32.nn.8x8x8.dense.s1/naive/default",
+    static const char *const ids[] = {"f32.nn.8x8x8.dense.s1/cublas/default",
                                       NULL};
     const struct gp_select plain = {.only = ids};
     const struct gp_select repeats = {.only = ids, .repeats = 3};
@@ -329,12 +329,12 @@ Test(expand, ids_say_what_is_run)
     from_ids(&plan, &repeats);
     cr_assert_eq(plan.runs[0].repeats, 3);
     cr_assert_str_eq(plan.runs[0].id,
-                     "f32.nn.8x8x8.dense.s1/naive/default/r3");
+                     "f32.nn.8x8x8.dense.s1/cublas/default/r3");
     gp_plan_free(&plan);
     from_ids(&plan, &fault);
     cr_assert_eq(plan.runs[0].fault.kind, GP_FAULT_VARIANT);
     cr_assert_str_eq(plan.runs[0].id,
-                     "f32.nn.8x8x8.dense.s1/naive/default/fault=variantx6");
+                     "f32.nn.8x8x8.dense.s1/cublas/default/fault=variantx6");
     gp_plan_free(&plan);
 }
 
@@ -343,10 +343,10 @@ Test(expand, ids_say_what_is_run)
 Test(expand, ids_are_planned_as_cases_are)
 {
     static const char *const ids[] = {
-        "f32.nn.8x8x8.dense.s1/naive/default",
-        "f32.nn.9x9x9.dense.s1/naive/default",
-        "f32.nn.8x8x8.dense.s1/naive/default",
-        "f32.nn.8x8x8.dense.s1/naive/default/ws=16x8", NULL};
+        "f32.nn.8x8x8.dense.s1/cublas/default",
+        "f32.nn.9x9x9.dense.s1/cublas/default",
+        "f32.nn.8x8x8.dense.s1/cublas/default",
+        "f32.nn.8x8x8.dense.s1/cublas/default/ws=16x8", NULL};
     const struct gp_select select = {.only = ids};
     struct gp_plan plan;
 

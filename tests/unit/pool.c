@@ -59,7 +59,7 @@ static int get(struct bench *bench, const char *workspace)
 
 static int ask(struct bench *bench, int64_t timeout_ms, int64_t *ret_n)
 {
-    json_t *request = json_pack("{s:s}", "op", "count"), *reply = NULL;
+    json_t *request = json_pack("{s:s}", "op", "execute"), *reply = NULL;
     int status;
 
     bench->err = (struct gp_err){0};
