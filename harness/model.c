@@ -111,6 +111,7 @@ static const struct {
      "cuBLAS documentation 2.1.4 (one version, architecture, number of SMs "
      "and stream)"},
     {"naive", "serial", "", "the worker, which sums in one fixed order"},
+    {"simulated", "serial", "", "the worker, which sums in one fixed order"},
     {"faulty", "serial", "", "the worker, which sums in one fixed order"},
 };
 

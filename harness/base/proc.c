@@ -60,7 +60,9 @@ int gp_proc_start(struct gp_proc *proc, const struct gp_proc_start *start,
     }
     *proc = (struct gp_proc){.to = in[1], .from = out[0]};
     signal(SIGPIPE, SIG_IGN);
-    proc->pid = fork();
+    /* vfork and not fork: a thread may be inside the host library, whose
+     * fork handlers wait for it. The child only makes system calls. */
+    proc->pid = vfork();
     if (proc->pid == 0)
         become(start, in[0], out[1], parent);
     close(in[0]);
