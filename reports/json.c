@@ -1,5 +1,11 @@
-/* report.json: the counts, and the records as the journal has them. */
+/* report.json: the counts, what was found in the records (evidence.h,
+ * delivered.h and decided.h say which keys), and the records as the journal
+ * has them. */
 #include "reports/writer.h"
+
+#include "reports/decided.h"
+#include "reports/delivered.h"
+#include "reports/evidence.h"
 
 static void key_begin(struct gp_buf *buf, const char *key)
 {
@@ -71,6 +77,25 @@ static json_t *counts_object(const struct gp_summary *summary)
     return made;
 }
 
+static json_t *simulated_array(const struct gp_summary *summary)
+{
+    json_t *made = gp_json_array();
+    const char *backend;
+    json_t *yes;
+
+    json_object_foreach(summary->simulated, backend, yes)
+    {
+        gp_json_append(made, json_string(backend));
+    }
+    return made;
+}
+
+static void print_found(struct gp_buf *buf, const char *key, json_t *records)
+{
+    print_array(buf, key, records);
+    json_decref(records);
+}
+
 void gp_writer_json(const struct gp_summary *summary, struct gp_buf *buf)
 {
     json_t *finished = json_object_get(summary->end, "finished");
@@ -82,6 +107,10 @@ void gp_writer_json(const struct gp_summary *summary, struct gp_buf *buf)
     print_value(buf, "stopped", json_boolean(summary->stopped));
     print_value(buf, "cut", json_boolean(summary->cut));
     print_value(buf, "untested", json_incref(summary->untested));
+    print_value(buf, "simulated", simulated_array(summary));
+    print_found(buf, "workspaces", gp_evidence_find(summary));
+    print_found(buf, "delivered", gp_delivered_find(summary));
+    print_found(buf, "decided", gp_decided_find(summary));
     print_value(buf, "head", json_incref(summary->head));
     print_array(buf, "workers", summary->workers);
     print_array(buf, "runs", summary->runs);

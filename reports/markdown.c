@@ -7,6 +7,7 @@
 
 #include "reports/escape.h"
 #include "reports/group.h"
+#include "reports/label.h"
 #include "reports/markdown.h"
 #include "reports/trouble.h"
 
@@ -60,6 +61,17 @@ void gp_markdown_cell_code(struct gp_buf *buf, const char *text)
     gp_buf_str(buf, " ");
     gp_escape_code(buf, text);
     gp_buf_str(buf, " |");
+}
+
+void gp_markdown_cell_backend(struct gp_buf *buf,
+                              const struct gp_summary *summary,
+                              const char *backend)
+{
+    struct gp_buf text = {0};
+
+    gp_label_backend(summary, backend, &text);
+    gp_markdown_cell_text(buf, gp_buf_text(&text));
+    gp_buf_free(&text);
 }
 
 void gp_markdown_cell_count(struct gp_buf *buf, int64_t count)
@@ -213,8 +225,9 @@ static void print_modes(struct gp_buf *buf, const struct gp_summary *summary)
         const struct gp_counts *counts = &group->counts;
 
         gp_buf_str(buf, "|");
-        for (size_t j = 0; j < 3; j++)
-            gp_markdown_cell_text(buf, group->key[j]);
+        gp_markdown_cell_text(buf, group->key[0]);
+        gp_markdown_cell_text(buf, group->key[1]);
+        gp_markdown_cell_backend(buf, summary, group->key[2]);
         gp_markdown_cell_count(buf, counts->run);
         gp_markdown_cell_count(buf, counts->pass);
         gp_markdown_cell_count(buf, counts->observed);
@@ -307,6 +320,10 @@ static void print_setup(struct gp_buf *buf, const struct gp_summary *summary)
         gp_escape_code(buf, gp_json_str_or(worker, "backend", "?"));
         gp_buf_str(buf, ", workspace ");
         gp_escape_code(buf, gp_json_str_or(worker, "workspace", "?"));
+        if (*gp_json_str_or(worker, "env", "")) {
+            gp_buf_str(buf, " with ");
+            gp_escape_code(buf, gp_json_str_or(worker, "env", ""));
+        }
         gp_buf_str(buf, "\n\n");
         for (size_t j = 0; j < sizeof of_worker / sizeof *of_worker; j++)
             print_object(buf, of_worker[j],
@@ -334,7 +351,11 @@ void gp_writer_markdown(const struct gp_summary *summary, struct gp_buf *buf)
     gp_trouble_free(&troubles);
     print_modes(buf, summary);
     print_repeats(buf, summary);
+    gp_markdown_delivered(buf, summary);
+    gp_markdown_decided(buf, summary);
+    gp_markdown_evidence(buf, summary);
     gp_markdown_workspaces(buf, summary);
+    gp_markdown_losses(buf, summary);
     print_skips(buf, summary);
     gp_markdown_shapes(buf, summary);
     print_setup(buf, summary);

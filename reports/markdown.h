@@ -11,6 +11,9 @@
  * caller's. */
 void gp_markdown_cell_text(struct gp_buf *buf, const char *text);
 void gp_markdown_cell_code(struct gp_buf *buf, const char *text);
+void gp_markdown_cell_backend(struct gp_buf *buf,
+                              const struct gp_summary *summary,
+                              const char *backend);
 void gp_markdown_cell_count(struct gp_buf *buf, int64_t count);
 void gp_markdown_cell_group(struct gp_buf *buf, const struct gp_group *group,
                             void (*print)(const struct gp_group *,
@@ -28,5 +31,14 @@ void gp_markdown_left_out(struct gp_buf *buf, size_t count, size_t shown);
 void gp_markdown_shapes(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_markdown_workspaces(struct gp_buf *buf,
                             const struct gp_summary *summary);
+
+/* What each setting of the workspace does; problems that lose accuracy under
+ * one. Which arithmetic was delivered; and where something else than the mode
+ * has a say. Nothing where the journal has none. */
+void gp_markdown_evidence(struct gp_buf *buf, const struct gp_summary *summary);
+void gp_markdown_losses(struct gp_buf *buf, const struct gp_summary *summary);
+void gp_markdown_delivered(struct gp_buf *buf,
+                           const struct gp_summary *summary);
+void gp_markdown_decided(struct gp_buf *buf, const struct gp_summary *summary);
 
 #endif

@@ -9,10 +9,11 @@
 
 enum { SHAPES_SHOWN = 600, WORKSPACES_SHOWN = 300 };
 
-static void print_settings(struct gp_buf *buf,
+static void print_settings(struct gp_buf *buf, const struct gp_summary *summary,
                            const struct gp_workspaces *found)
 {
-    gp_buf_str(buf, "\n### Workspaces\n\nProblems with other bits than under "
+    gp_buf_str(buf, "\n### Workspaces by type and mode\n\nProblems with other "
+                    "bits than under "
                     "`unset`, of those compared.\n");
     if (found->rows_count)
         gp_buf_str(buf, "\n| type | mode | backend | setting |\n"
@@ -25,7 +26,7 @@ static void print_settings(struct gp_buf *buf,
         gp_buf_str(buf, "|");
         gp_markdown_cell_text(buf, row->type);
         gp_markdown_cell_text(buf, row->mode);
-        gp_markdown_cell_text(buf, row->backend);
+        gp_markdown_cell_backend(buf, summary, row->backend);
         gp_markdown_cell_text(buf, gp_buf_text(&text));
         gp_buf_str(buf, "\n");
         gp_buf_free(&text);
@@ -38,8 +39,9 @@ static void print_settings(struct gp_buf *buf,
 
 /* Every problem against the modes of its type: bits / share. The groups of
  * one type begin at `first` and end before `last`. */
-static void shape_rows(struct gp_buf *buf, const struct gp_groups *groups,
-                       size_t first, size_t last, json_t *modes, size_t *shown)
+static void shape_rows(struct gp_buf *buf, const struct gp_summary *summary,
+                       const struct gp_groups *groups, size_t first,
+                       size_t last, json_t *modes, size_t *shown)
 {
     size_t columns = json_object_size(modes), i = first;
 
@@ -54,7 +56,7 @@ static void shape_rows(struct gp_buf *buf, const struct gp_groups *groups,
         }
         gp_buf_str(buf, "|");
         gp_markdown_cell_code(buf, row->key[1]);
-        gp_markdown_cell_text(buf, row->key[2]);
+        gp_markdown_cell_backend(buf, summary, row->key[2]);
         /* The modes of a row stand in the order of the columns. */
         for (; column < columns; column++) {
             const struct gp_group *cell = &groups->items[i];
@@ -133,7 +135,7 @@ void gp_markdown_shapes(struct gp_buf *buf, const struct gp_summary *summary)
             }
             gp_buf_str(buf, "\n");
         }
-        shape_rows(buf, &groups, first, last, modes, &shown);
+        shape_rows(buf, summary, &groups, first, last, modes, &shown);
         json_decref(modes);
     }
     gp_markdown_left_out(buf, shown, SHAPES_SHOWN);
@@ -159,7 +161,7 @@ static void class_row(struct gp_buf *buf, const struct gp_summary *summary,
     gp_workspace_classes(summary, relation, &classes);
     gp_buf_str(buf, "|");
     gp_markdown_cell_code(buf, gp_json_str_or(run, "problem", "?"));
-    gp_markdown_cell_text(buf, gp_json_str_or(run, "backend", "?"));
+    gp_markdown_cell_backend(buf, summary, gp_json_str_or(run, "backend", "?"));
     gp_markdown_cell_text(buf, gp_json_str_or(run, "entry", "?"));
     gp_markdown_cell_text(buf, gp_json_str_or(run, "mode", "?"));
     gp_markdown_cell_text(buf, gp_json_str_or(run, "schedule", "?"));
@@ -203,7 +205,7 @@ void gp_markdown_workspaces(struct gp_buf *buf,
 
     gp_workspace_find(summary, &found);
     if (found.rows_count || found.without_unset) {
-        print_settings(buf, &found);
+        print_settings(buf, summary, &found);
         print_classes(buf, summary);
     }
     gp_workspace_free(&found);

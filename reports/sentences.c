@@ -30,6 +30,12 @@ static int64_t capability(const json_t *worker)
                           "compute_capability", 0);
 }
 
+static bool is_simulated(const json_t *worker)
+{
+    return gp_json_bool_or(json_object_get(worker, "device"), "simulated",
+                           false);
+}
+
 static void device_phrase(const json_t *worker, struct gp_buf *buf)
 {
     const json_t *device = json_object_get(worker, "device");
@@ -63,13 +69,19 @@ static void library_phrase(const json_t *worker, struct gp_buf *buf)
     }
 }
 
-/* "openblas (OpenBLAS 0.3.21, SkylakeX)"; with a GPU, "... on DEVICE". */
+/* "openblas (OpenBLAS 0.3.21, SkylakeX)"; with a GPU, "... on DEVICE"; for a
+ * simulation, "simulated (simulation of sm_90)". */
 static void worker_phrase(const json_t *worker, struct gp_buf *buf)
 {
     const json_t *library = json_object_get(worker, "library");
     const char *kernel = gp_json_str_or(library, "kernel", "");
 
     gp_escape_plain(buf, gp_json_str_or(worker, "backend", "?"));
+    if (is_simulated(worker)) {
+        gp_buf_printf(buf, " (simulation of sm_%" PRId64 ")",
+                      capability(worker));
+        return;
+    }
     gp_buf_str(buf, " (");
     library_phrase(worker, buf);
     if (*kernel) {
@@ -107,7 +119,7 @@ static void measured_add(struct measured *measured, const json_t *worker,
                          gp_json_bool_or(measured->backends, name, false));
     if (!started)
         return;
-    if (judged && capability(worker) > 0) {
+    if (judged && capability(worker) > 0 && !is_simulated(worker)) {
         json_t *libraries;
 
         device_phrase(worker, &key);

@@ -8,6 +8,10 @@
 #include <sys/types.h>
 
 #include "reports/escape.h"
+#include "reports/index.h"
+
+/* The engine's reason for what a backend does not offer. */
+static const char not_offered[] = "not offered";
 
 /* What is needed only while reading. */
 struct reader {
@@ -16,6 +20,7 @@ struct reader {
     struct gp_summary made;
     json_t *workers_now;     /* worker number -> index of its last record */
     json_t *relation_places; /* relation and members -> index */
+    json_t *evidence_places; /* backend, workspace and env -> index */
     int64_t *worker_of;      /* beside runs: index of the worker, or -1 */
     size_t worker_of_room;
 };
@@ -76,6 +81,9 @@ static int read_worker(struct reader *reader, json_t *record,
         json_integer((json_int_t)json_array_size(reader->made.workers)));
     gp_json_append(reader->made.workers, json_incref(record));
     gp_json_append(reader->made.judged, json_false());
+    if (gp_json_bool_or(json_object_get(record, "device"), "simulated", false))
+        gp_json_set_bool(reader->made.simulated,
+                         gp_json_str_or(record, "backend", "?"), true);
     return 0;
 }
 
@@ -133,6 +141,24 @@ static int read_relation(struct reader *reader, json_t *record,
     return 0;
 }
 
+static int read_evidence(struct reader *reader, json_t *record,
+                         struct gp_err *err)
+{
+    json_t *evidence = reader->made.evidence;
+    const char *const parts[] = {gp_json_str_or(record, "backend", ""),
+                                 gp_json_str_or(record, "workspace", ""),
+                                 gp_json_str_or(record, "env", ""), NULL};
+    int64_t place = gp_index_add(reader->evidence_places, parts,
+                                 (int64_t)json_array_size(evidence));
+
+    (void)err;
+    if (place < 0)
+        gp_json_append(evidence, json_incref(record));
+    else
+        replace(evidence, place, record);
+    return 0;
+}
+
 static int read_end(struct reader *reader, json_t *record, struct gp_err *err)
 {
     (void)err;
@@ -147,8 +173,9 @@ static int read_record(struct reader *reader, json_t *record,
         const char *name;
         int (*read)(struct reader *, json_t *, struct gp_err *);
     } kinds[] = {
-        {"head", read_head},         {"worker", read_worker}, {"run", read_run},
-        {"relation", read_relation}, {"end", read_end},
+        {"head", read_head}, {"worker", read_worker},
+        {"run", read_run},   {"relation", read_relation},
+        {"end", read_end},   {"workspace", read_evidence},
     };
     const char *name = gp_json_str_or(record, "record", NULL);
 
@@ -215,16 +242,15 @@ static int read_file(struct reader *reader, struct gp_err *err)
     return ret;
 }
 
-static void count_up(json_t *object, const char *key)
-{
-    gp_json_set_int(object, key, gp_json_int_or(object, key, 0) + 1);
-}
-
-/* Which backends and types have runs, and no pass or fail among them? */
+/* Which backends and types have runs, and no pass or fail among them? What is
+ * not offered cannot be tested and says nothing. */
 static void note_pair(json_t *pairs, const json_t *run, bool judged)
 {
     struct gp_buf key = {0};
 
+    if (gp_summary_verdict(run) == GP_SKIP &&
+        strcmp(gp_json_str_or(run, "reason", ""), not_offered) == 0)
+        return;
     gp_buf_printf(&key, "%s %s", gp_json_str_or(run, "backend", "?"),
                   gp_json_str_or(run, "type", "?"));
     if (judged || !json_object_get(pairs, key.text))
@@ -248,8 +274,8 @@ static void count_runs(struct reader *reader)
         gp_counts_run(&made->counts, verdict, gp_summary_flags(run));
         made->faults += gp_json_str_or(run, "fault", "")[0] != '\0';
         if (verdict == GP_SKIP)
-            count_up(made->skip_reasons,
-                     gp_json_str_or(run, "reason", "no reason given"));
+            gp_index_count(made->skip_reasons,
+                           gp_json_str_or(run, "reason", "no reason given"));
         if (was_judged && reader->worker_of[i] >= 0)
             json_array_set_new(made->judged, (size_t)reader->worker_of[i],
                                json_true());
@@ -294,13 +320,16 @@ int gp_summary_read(const char *path, struct gp_summary *ret_summary,
 
     reader.workers_now = gp_json_object();
     reader.relation_places = gp_json_object();
+    reader.evidence_places = gp_json_object();
     reader.made.workers = gp_json_array();
     reader.made.judged = gp_json_array();
     reader.made.runs = gp_json_array();
     reader.made.relations = gp_json_array();
+    reader.made.evidence = gp_json_array();
     reader.made.places = gp_json_object();
     reader.made.skip_reasons = gp_json_object();
     reader.made.untested = gp_json_array();
+    reader.made.simulated = gp_json_object();
     ret = read_file(&reader, err);
     if (ret == 0) {
         count_all(&reader);
@@ -310,6 +339,7 @@ int gp_summary_read(const char *path, struct gp_summary *ret_summary,
     }
     json_decref(reader.workers_now);
     json_decref(reader.relation_places);
+    json_decref(reader.evidence_places);
     free(reader.worker_of);
     return ret;
 }
@@ -321,10 +351,12 @@ void gp_summary_free(struct gp_summary *summary)
     json_decref(summary->judged);
     json_decref(summary->runs);
     json_decref(summary->relations);
+    json_decref(summary->evidence);
     json_decref(summary->end);
     json_decref(summary->places);
     json_decref(summary->skip_reasons);
     json_decref(summary->untested);
+    json_decref(summary->simulated);
     memset(summary, 0, sizeof *summary);
 }
 

@@ -26,11 +26,15 @@ struct gp_summary {
                           carry out a run with the verdict pass or fail? */
     json_t *runs;      /* array; every id once */
     json_t *relations; /* array */
+    json_t *evidence;  /* array of the workspace records; each setting of a
+                          backend once, the later record counts */
     json_t *end;       /* NULL when stopped */
 
     json_t *places;       /* object: run id -> its index in `runs` */
     json_t *skip_reasons; /* object: reason -> how many, in order */
-    json_t *untested;     /* array of "BACKEND TYPE" without a pass or fail */
+    json_t *untested;     /* array of "BACKEND TYPE" that was offered, and
+                             without a pass or fail */
+    json_t *simulated;    /* object: backends whose device is a simulation */
 
     struct gp_counts counts;
     int64_t missing;         /* planned runs without a record */
@@ -62,7 +66,8 @@ int gp_summary_exit(const struct gp_summary *summary);
  * characters, whatever the journal holds (reports/escape.h for the rest).
  *
  * measured: on which device, with which libraries, by their own word. A GPU
- * was measured only if a worker on one carried out a run that was judged.
+ * was measured only if a worker on one, and no simulation of one, carried out
+ * a run that was judged.
  * counts: planned, run, pass ... in the order of struct gp_counts.
  * outcome: whether that is green, and if not, why. Never green when nothing
  * was judged. */

@@ -6,14 +6,14 @@
 
 #include "reports/escape.h"
 #include "reports/group.h"
+#include "reports/label.h"
 #include "reports/table.h"
+#include "reports/text.h"
 #include "reports/trouble.h"
-#include "reports/workspace.h"
 
-enum { COLUMNS = 98, FAILURES_SHOWN = 200, ERRORS_SHOWN = 50, MEMBERS = 8 };
+enum { FAILURES_SHOWN = 200, ERRORS_SHOWN = 50, MEMBERS = 8 };
 
-/* Append a paragraph made plain, broken at spaces, every line indented. */
-static void print_wrapped(struct gp_buf *buf, int indent, const char *text)
+void gp_text_wrapped(struct gp_buf *buf, int indent, int hang, const char *text)
 {
     struct gp_buf plain = {0};
     const char *at;
@@ -24,8 +24,10 @@ static void print_wrapped(struct gp_buf *buf, int indent, const char *text)
     while (*at) {
         size_t len = strcspn(at, " ");
 
-        if (used && used + 1 + len > (size_t)(COLUMNS - indent)) {
+        if (used && used + 1 + len > (size_t)(GP_TEXT_COLUMNS - indent)) {
             gp_buf_str(buf, "\n");
+            indent += hang;
+            hang = 0;
             used = 0;
         }
         gp_buf_printf(buf, "%*s", used ? 1 : indent, "");
@@ -60,7 +62,7 @@ static void print_failed_run(struct gp_buf *buf,
         struct gp_buf text = {0};
 
         gp_trouble_print(finding, &text);
-        print_wrapped(buf, 4, text.text);
+        gp_text_wrapped(buf, 4, 0, text.text);
         gp_buf_free(&text);
     }
     if (!json_array_size(findings))
@@ -78,8 +80,8 @@ static void print_failed_relation(struct gp_buf *buf,
     gp_buf_str(buf, "  relation ");
     gp_escape_plain(buf, failure->name);
     gp_buf_str(buf, "\n");
-    print_wrapped(buf, 4,
-                  gp_json_str_or(failure->record, "text", "no sentence"));
+    gp_text_wrapped(buf, 4, 0,
+                    gp_json_str_or(failure->record, "text", "no sentence"));
     for (size_t i = 0; i < count && i < MEMBERS; i++) {
         const char *id = json_string_value(json_array_get(members, i));
         print_repro(buf, id ? id : "?");
@@ -124,7 +126,7 @@ static void print_errors(struct gp_buf *buf, const struct gp_troubles *troubles)
                           group->count - 1);
         gp_buf_printf(&text, "%s: %s", group->kind, group->text);
         gp_buf_str(buf, "\n");
-        print_wrapped(buf, 4, text.text);
+        gp_text_wrapped(buf, 4, 0, text.text);
         if (run)
             print_repro(buf, group->name);
         gp_buf_free(&text);
@@ -160,9 +162,13 @@ static void print_groups(struct gp_buf *buf, const struct gp_summary *summary)
     for (size_t i = 0; i < groups.count; i++) {
         const struct gp_group *group = &groups.items[i];
         const struct gp_counts *counts = &group->counts;
+        struct gp_buf backend = {0};
 
-        for (size_t j = 0; j < 3; j++)
-            gp_table_add(&table, group->key[j]);
+        gp_label_backend(summary, group->key[2], &backend);
+        gp_table_add(&table, group->key[0]);
+        gp_table_add(&table, group->key[1]);
+        gp_table_add(&table, gp_buf_text(&backend));
+        gp_buf_free(&backend);
         gp_table_count(&table, counts->run);
         gp_table_count(&table, counts->pass);
         gp_table_count(&table, counts->observed);
@@ -183,37 +189,6 @@ static void print_groups(struct gp_buf *buf, const struct gp_summary *summary)
     gp_group_free(&groups);
 }
 
-static void print_workspaces(struct gp_buf *buf,
-                             const struct gp_summary *summary)
-{
-    struct gp_workspaces found = {0};
-    struct gp_table table = {.columns = 4, .left = 4};
-
-    gp_workspace_find(summary, &found);
-    for (size_t i = 0; i < found.rows_count; i++) {
-        const struct gp_workspace_row *row = &found.rows[i];
-        struct gp_buf text = {0};
-
-        gp_workspace_print(row, &text);
-        gp_table_add(&table, row->type);
-        gp_table_add(&table, row->mode);
-        gp_table_add(&table, row->backend);
-        gp_table_add(&table, gp_buf_text(&text));
-        gp_buf_free(&text);
-    }
-    if (found.rows_count || found.without_unset)
-        gp_buf_str(buf, "\nWorkspaces: problems with other bits than under "
-                        "unset, of those compared:\n");
-    gp_table_print(&table, 2, buf);
-    if (found.without_unset)
-        gp_buf_printf(buf,
-                      "  %" PRId64 " relation%s not counted: no output under "
-                      "unset\n",
-                      found.without_unset, found.without_unset == 1 ? "" : "s");
-    gp_table_free(&table);
-    gp_workspace_free(&found);
-}
-
 void gp_writer_text(const struct gp_summary *summary, struct gp_buf *buf)
 {
     struct gp_troubles troubles = {0};
@@ -230,5 +205,9 @@ void gp_writer_text(const struct gp_summary *summary, struct gp_buf *buf)
     print_errors(buf, &troubles);
     gp_trouble_free(&troubles);
     print_groups(buf, summary);
-    print_workspaces(buf, summary);
+    gp_text_delivered(buf, summary);
+    gp_text_decided(buf, summary);
+    gp_text_evidence(buf, summary);
+    gp_text_workspaces(buf, summary);
+    gp_text_losses(buf, summary);
 }

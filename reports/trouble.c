@@ -78,6 +78,10 @@ static int failure_compare(const void *one, const void *two)
 {
     const struct gp_failure *a = one, *b = two;
 
+    if (a->proved == b->proved && a->excess == b->excess && a->k != b->k)
+        return a->k < b->k ? -1 : 1;
+    if (a->proved == b->proved && a->excess == b->excess && a->work != b->work)
+        return a->work < b->work ? -1 : 1;
     return worst_first(a->proved, a->excess, a->place, b->proved, b->excess,
                        b->place);
 }
@@ -140,6 +144,11 @@ static void find_in_run(struct gp_troubles *troubles, json_t *seen,
         failure->name = id;
         failure->proved = finding_proved(worst);
         failure->excess = finding_excess(worst);
+        if (strcmp(gp_json_str_or(worst, "check", ""), "exact") == 0) {
+            failure->k = gp_json_real_or(run, "k", 0);
+            failure->work = failure->k * gp_json_real_or(run, "m", 0) *
+                            gp_json_real_or(run, "n", 0);
+        }
         json_decref(findings);
     }
 }

@@ -11,13 +11,16 @@
 #include "reports/summary.h"
 
 /* A run or a relation that failed. Proved before statistical; then by how far
- * the value lies beyond its limit; then as in the journal. */
+ * the value lies beyond its limit; failures of the check `exact`, which all
+ * lie infinitely far, by k and then by m n k, so that the smallest case stands
+ * first; then as in the journal. */
 struct gp_failure {
     const json_t *record;
     const char *name; /* run id, or name of the relation */
     bool relation;
     bool proved;
-    double excess; /* value / limit of the worst finding */
+    double excess;  /* value / limit of the worst finding */
+    double k, work; /* of the check exact; else 0 */
     size_t place;
 };
 

@@ -4,28 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reports/index.h"
+#include "reports/label.h"
+
 bool gp_workspace_is(const json_t *relation)
 {
     return strcmp(gp_json_str_or(relation, "relation", ""), "workspace") == 0;
 }
 
-/* The run record at a position of a class, NULL if there is none. */
+/* The run record of a member, NULL if there is none. */
 static const json_t *member_run(const struct gp_summary *summary,
-                                const json_t *relation, const json_t *position)
+                                const json_t *relation, size_t place)
 {
     const json_t *members = json_object_get(relation, "members");
-    json_int_t at = json_integer_value(position);
-    const char *id;
+    const char *id = json_string_value(json_array_get(members, place));
 
-    if (!json_is_integer(position) || at < 0)
-        return NULL;
-    id = json_string_value(json_array_get(members, (size_t)at));
     return id ? gp_summary_run(summary, id) : NULL;
 }
 
-/* The index of the class that `unset` is in, -1 if none. */
-static int64_t class_of_unset(const struct gp_summary *summary,
-                              const json_t *relation)
+/* The class that a position is in, -1 if none. */
+static int64_t class_of(const json_t *relation, size_t place)
 {
     json_t *classes = json_object_get(relation, "classes");
     json_t *positions, *position;
@@ -35,11 +33,27 @@ static int64_t class_of_unset(const struct gp_summary *summary,
     {
         json_array_foreach(positions, j, position)
         {
-            const json_t *run = member_run(summary, relation, position);
-
-            if (strcmp(gp_json_str_or(run, "workspace", ""), "unset") == 0)
+            if (json_is_integer(position) &&
+                json_integer_value(position) == (json_int_t)place)
                 return (int64_t)i;
         }
+    }
+    return -1;
+}
+
+/* The index of the class that `unset` is in, -1 if none. */
+static int64_t class_of_unset(const struct gp_summary *summary,
+                              const json_t *relation)
+{
+    size_t count = json_array_size(json_object_get(relation, "members"));
+
+    for (size_t i = 0; i < count; i++) {
+        const json_t *run = member_run(summary, relation, i);
+        int64_t class = class_of(relation, i);
+
+        if (class >= 0 &&
+            strcmp(gp_json_str_or(run, "workspace", ""), "unset") == 0)
+            return class;
     }
     return -1;
 }
@@ -49,23 +63,6 @@ struct seen {
     json_t *rows, *settings, *problems;
 };
 
-/* The number under a name made of parts; -1 the first time, when it becomes
- * `number`. Lengths go first, so that no two lists of parts make one name. */
-static int64_t seen_number(json_t *numbers, const char *const *parts,
-                           int64_t number)
-{
-    struct gp_buf name = {0};
-    int64_t found;
-
-    for (; *parts; parts++)
-        gp_buf_printf(&name, "%zu %s", strlen(*parts), *parts);
-    found = gp_json_int_or(numbers, gp_buf_text(&name), -1);
-    if (found < 0)
-        gp_json_set(numbers, gp_buf_text(&name), json_integer(number));
-    gp_buf_free(&name);
-    return found;
-}
-
 static struct gp_workspace_row *row_find(struct gp_workspaces *found,
                                          struct seen *seen, const json_t *run)
 {
@@ -73,7 +70,7 @@ static struct gp_workspace_row *row_find(struct gp_workspaces *found,
     const char *mode = gp_json_str_or(run, "mode", "");
     const char *backend = gp_json_str_or(run, "backend", "");
     const char *const parts[] = {type, mode, backend, NULL};
-    int64_t at = seen_number(seen->rows, parts, (int64_t)found->rows_count);
+    int64_t at = gp_index_add(seen->rows, parts, (int64_t)found->rows_count);
     struct gp_workspace_row *row;
 
     if (at >= 0)
@@ -87,13 +84,15 @@ static struct gp_workspace_row *row_find(struct gp_workspaces *found,
     return row;
 }
 
-static struct gp_workspace_setting *
-setting_find(struct gp_workspace_row *row, struct seen *seen, const char *name)
+static struct gp_workspace_setting *setting_find(struct gp_workspace_row *row,
+                                                 struct seen *seen,
+                                                 const char *name,
+                                                 const char *env)
 {
-    const char *const parts[] = {row->type, row->mode, row->backend, name,
-                                 NULL};
+    const char *const parts[] = {row->type, row->mode, row->backend,
+                                 name,      env,       NULL};
     int64_t at =
-        seen_number(seen->settings, parts, (int64_t)row->settings_count);
+        gp_index_add(seen->settings, parts, (int64_t)row->settings_count);
     struct gp_workspace_setting *setting;
 
     if (at >= 0)
@@ -102,6 +101,7 @@ setting_find(struct gp_workspace_row *row, struct seen *seen, const char *name)
                       &row->settings_room, sizeof *row->settings);
     row->settings_count++;
     setting->name = name;
+    setting->env = env;
     return setting;
 }
 
@@ -109,6 +109,7 @@ static void count_member(struct gp_workspaces *found, struct seen *seen,
                          const json_t *run, bool other)
 {
     const char *name = gp_json_str_or(run, "workspace", "");
+    const char *env = gp_json_str_or(run, "env", "");
     const char *problem = gp_json_str_or(run, "problem", "");
     struct gp_workspace_row *row;
     struct gp_workspace_setting *setting;
@@ -116,37 +117,35 @@ static void count_member(struct gp_workspaces *found, struct seen *seen,
     if (!run || strcmp(name, "unset") == 0)
         return;
     row = row_find(found, seen, run);
-    setting = setting_find(row, seen, name);
-    const char *const parts[] = {row->type, row->mode, row->backend,
-                                 name,      problem,   NULL};
+    setting = setting_find(row, seen, name, env);
+    const char *const parts[] = {row->type, row->mode, row->backend, name,
+                                 env,       problem,   NULL};
     const char *const again[] = {row->type, row->mode, row->backend, name,
-                                 problem,   "other",   NULL};
-    if (seen_number(seen->problems, parts, 1) < 0)
+                                 env,       problem,   "other",      NULL};
+    if (gp_index_add(seen->problems, parts, 1) < 0)
         setting->problems++;
-    if (other && seen_number(seen->problems, again, 1) < 0)
+    if (other && gp_index_add(seen->problems, again, 1) < 0)
         setting->others++;
 }
 
+/* In the order of the members, so that settings stand alike in every row. */
 static void count_relation(const struct gp_summary *summary,
                            struct gp_workspaces *found, struct seen *seen,
                            const json_t *relation)
 {
-    json_t *classes = json_object_get(relation, "classes");
+    size_t count = json_array_size(json_object_get(relation, "members"));
     int64_t unset = class_of_unset(summary, relation);
-    json_t *positions, *position;
-    size_t i, j;
 
     if (unset < 0) {
         found->without_unset++;
         return;
     }
-    json_array_foreach(classes, i, positions)
-    {
-        json_array_foreach(positions, j, position)
-        {
-            count_member(found, seen, member_run(summary, relation, position),
-                         (int64_t)i != unset);
-        }
+    for (size_t i = 0; i < count; i++) {
+        int64_t class = class_of(relation, i);
+
+        if (class >= 0)
+            count_member(found, seen, member_run(summary, relation, i),
+                         class != unset);
     }
 }
 
@@ -177,13 +176,39 @@ void gp_workspace_free(struct gp_workspaces *workspaces)
     memset(workspaces, 0, sizeof *workspaces);
 }
 
+void gp_workspace_total(const struct gp_workspaces *workspaces,
+                        const char *backend, const char *name, const char *env,
+                        int64_t *ret_others, int64_t *ret_problems)
+{
+    int64_t others = 0, problems = 0;
+
+    for (size_t i = 0; i < workspaces->rows_count; i++) {
+        const struct gp_workspace_row *row = &workspaces->rows[i];
+
+        for (size_t j = 0; j < row->settings_count; j++) {
+            const struct gp_workspace_setting *setting = &row->settings[j];
+
+            if (strcmp(row->backend, backend) != 0 ||
+                strcmp(setting->name, name) != 0 ||
+                strcmp(setting->env, env) != 0)
+                continue;
+            others += setting->others;
+            problems += setting->problems;
+        }
+    }
+    *ret_others = others;
+    *ret_problems = problems;
+}
+
 void gp_workspace_print(const struct gp_workspace_row *row, struct gp_buf *buf)
 {
     for (size_t i = 0; i < row->settings_count; i++) {
         const struct gp_workspace_setting *setting = &row->settings[i];
 
-        gp_buf_printf(buf, "%s%s %" PRId64 "/%" PRId64, i ? ", " : "",
-                      setting->name, setting->others, setting->problems);
+        gp_buf_str(buf, i ? ", " : "");
+        gp_label_setting(setting->name, setting->env, buf);
+        gp_buf_printf(buf, " %" PRId64 "/%" PRId64, setting->others,
+                      setting->problems);
     }
 }
 
@@ -199,10 +224,14 @@ void gp_workspace_classes(const struct gp_summary *summary,
         gp_buf_str(buf, i ? " {" : "{");
         json_array_foreach(positions, j, position)
         {
-            const json_t *run = member_run(summary, relation, position);
+            /* A negative position becomes one that no array has. */
+            const json_t *run = member_run(
+                summary, relation, (size_t)json_integer_value(position));
 
             gp_buf_printf(buf, "%s%s", j ? " " : "",
-                          gp_json_str_or(run, "workspace", "?"));
+                          json_is_integer(position)
+                              ? gp_json_str_or(run, "workspace", "?")
+                              : "?");
         }
         gp_buf_str(buf, "}");
     }

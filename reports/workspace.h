@@ -10,9 +10,10 @@
 
 #include "reports/summary.h"
 
-/* One workspace value against `unset`, over the problems of a row. */
+/* One workspace value against `unset` in the same environment, over the
+ * problems of a row. */
 struct gp_workspace_setting {
-    const char *name;
+    const char *name, *env;
     int64_t problems; /* compared */
     int64_t others;   /* of them with bits that `unset` did not give */
 };
@@ -35,6 +36,12 @@ struct gp_workspaces {
 void gp_workspace_find(const struct gp_summary *summary,
                        struct gp_workspaces *ret_workspaces);
 void gp_workspace_free(struct gp_workspaces *workspaces);
+
+/* Add one setting up over all rows of a backend: how often other bits, of how
+ * many comparisons; a problem counts in every type and mode. */
+void gp_workspace_total(const struct gp_workspaces *workspaces,
+                        const char *backend, const char *name, const char *env,
+                        int64_t *ret_others, int64_t *ret_problems);
 
 /* Is it a relation between workspaces? */
 bool gp_workspace_is(const json_t *relation);

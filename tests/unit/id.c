@@ -22,9 +22,9 @@ static double random_factor(struct rng *rng)
                                   2,        0.25, 1e30,  -1e-30,  100,
                                   0x1p-126, 3e20, 12345, 1024.25, -0.125};
     int64_t at = rng_to(rng, 15);
+    double x = at < 15 ? some[at] : rng_double(rng, -100, 100);
 
-    /* All 24 bits, which FP32 and FP64 hold alike. */
-    return at < 15 ? some[at] : (double)(float)rng_double(rng, -100, 100);
+    return (double)(float)x; /* which FP32 and FP64 hold alike */
 }
 
 static int64_t random_size(struct rng *rng)

@@ -338,7 +338,7 @@ Test(proc, children_die_with_their_parent)
     parent = fork();
     if (parent == 0) {
         struct gp_proc proc;
-        start(&folder, &proc, "echo up; while :; do sleep 600; done");
+        start(&folder, &proc, "echo up; exec sleep 600");
         receives(&proc, "up");
         folder_remove(&folder);
         if (write(pids[1], &proc.pid, sizeof proc.pid) > 0)

@@ -226,15 +226,18 @@ Test(summary, an_end_in_the_middle_is_no_end)
     gp_summary_free(&summary);
 }
 
-/* A selected backend and type without one pass or fail is not green. */
+/* A selected backend and type without one pass or fail is not green; a type
+ * that a worker does not offer is not asked of it. */
 Test(summary, untested_pairs)
 {
     struct gp_summary summary;
 
-    reads(JOURNAL_HEAD("3") JOURNAL_RUN("one", "a", "f32", "0", JOURNAL_PASS)
+    reads(JOURNAL_HEAD("4") JOURNAL_RUN("one", "a", "f32", "0", JOURNAL_PASS)
               JOURNAL_RUN("two", "a", "f64", "0", JOURNAL_SKIP("no overlap"))
                   JOURNAL_RUN("three", "b", "f32", "0",
-                              JOURNAL_SKIP("not offered")) JOURNAL_END,
+                              JOURNAL_SKIP("over --max-flops"))
+                      JOURNAL_RUN("four", "a", "bf16", "0",
+                                  JOURNAL_SKIP("not offered")) JOURNAL_END,
           &summary);
     cr_assert_eq(json_array_size(summary.untested), 2);
     cr_assert_eq(gp_summary_exit(&summary), 3);

@@ -159,6 +159,6 @@ Test(writers, escapes)
     escapes(gp_escape_plain, "a\nb\tc\x1b[1m", "a b c?[1m");
     escapes(gp_escape_plain, "\xff", "\xef\xbf\xbd");
     escapes(gp_escape_plain, "\xe2\x80\xae", "?"); /* right to left */
-    escapes(gp_escape_xml, "<a & \"b\">", "&lt;a &amp; &quot;b&quot;&gt;");
+    escapes(gp_escape_xml, "<a & \"b\">", "&#60;a &#38; &#34;b&#34;&#62;");
     escapes(gp_escape_shell, "it's", "'it'\\''s'");
 }

@@ -12,6 +12,7 @@ enum { SQUARE = 8 }; /* columns turned at once, so that lines of cache serve */
 
 struct sides {
     int64_t side, other, k;
+    bool kept, loaded; /* the room stays with the host; x and y are there */
     double *x, *y; /* side x k, other x k: value v of l at v + l*count */
     double *sums;  /* side */
     float *narrow; /* side */
@@ -75,17 +76,22 @@ static double scaled(const struct gp_gemm *gemm, double sum, double c, bool wide
                     (float)gemm->beta * (float)c);
 }
 
-static void multiply_batch(const struct gp_gemm *gemm, const unsigned char *a,
-                           const unsigned char *b, unsigned char *d,
+static void load_sides(const struct gp_gemm *gemm, const unsigned char *a,
+                       const unsigned char *b, const struct sides *s,
+                       bool rows_inside)
+{
+    load_side(gemm->in, a, gemm->lda, gemm->trans_a, gemm->m, gemm->k, s->line,
+              rows_inside ? s->x : s->y);
+    load_side(gemm->in, b, gemm->ldb, !gemm->trans_b, gemm->n, gemm->k, s->line,
+              rows_inside ? s->y : s->x);
+}
+
+static void multiply_batch(const struct gp_gemm *gemm, unsigned char *d,
                            const struct sides *s, bool rows_inside)
 {
     const struct gp_type *out = gemm->out;
     bool wide = gemm->in->bytes == 8;
 
-    load_side(gemm->in, a, gemm->lda, gemm->trans_a, gemm->m, gemm->k, s->line,
-              rows_inside ? s->x : s->y);
-    load_side(gemm->in, b, gemm->ldb, !gemm->trans_b, gemm->n, gemm->k, s->line,
-              rows_inside ? s->y : s->x);
     for (int64_t w = 0; w < s->other; w++) {
         chains(s, w, wide);
         for (int64_t v = 0; v < s->side; v++) {
@@ -99,40 +105,61 @@ static void multiply_batch(const struct gp_gemm *gemm, const unsigned char *a,
     }
 }
 
+/* Room for the sides of one product; kept for the next launch of the same
+ * prepared product where that is allowed. */
+static int sides_make(struct gp_host *host, const struct gp_gemm *gemm,
+                      bool rows_inside, struct sides *s, struct gp_err *err)
+{
+    bool whole = host->keeps_doubles && gemm->batch == 1 &&
+                 gemm->k == host->job.gemm.k;
+    void *space = whole ? host->doubles : NULL;
+
+    *s = (struct sides){.side = rows_inside ? gemm->m : gemm->n,
+                        .other = rows_inside ? gemm->n : gemm->m,
+                        .k = gemm->k,
+                        .kept = whole,
+                        .loaded = space != NULL};
+    if (!space &&
+        gp_matrix_alloc(&space,
+                        (size_t)((s->side + s->other) * s->k + 2 * s->side +
+                                 SQUARE * s->k) *
+                            sizeof(double),
+                        "the operands as doubles", err) != 0)
+        return -1;
+    if (whole)
+        host->doubles = space;
+    s->x = space;
+    s->y = s->x + s->side * s->k;
+    s->sums = s->y + s->other * s->k;
+    s->narrow = (float *)(s->sums + s->side);
+    s->line = s->sums + 2 * s->side;
+    return 0;
+}
+
 int gp_host_naive(struct gp_host *host, const struct gp_host_product *product,
                   struct gp_err *err)
 {
     const struct gp_gemm *gemm = &product->gemm;
     bool rows_inside = gemm->m >= gemm->n;
-    struct sides s = {.side = rows_inside ? gemm->m : gemm->n,
-                      .other = rows_inside ? gemm->n : gemm->m,
-                      .k = gemm->k};
-    void *space = NULL;
+    size_t in = gemm->in->bytes, out = gemm->out->bytes;
+    struct sides s;
 
-    (void)host;
-    if (gp_matrix_alloc(&space,
-                        (size_t)((s.side + s.other) * s.k + 2 * s.side +
-                                 SQUARE * s.k) *
-                            sizeof(double),
-                        "the operands as doubles", err) != 0)
+    if (sides_make(host, gemm, rows_inside, &s, err) != 0)
         return -1;
-    s.x = space;
-    s.y = s.x + s.side * s.k;
-    s.sums = s.y + s.other * s.k;
-    s.narrow = (float *)(s.sums + s.side);
-    s.line = s.sums + 2 * s.side;
-    for (int64_t batch = 0; batch < gemm->batch; batch++)
-        multiply_batch(gemm,
+    for (int64_t batch = 0; batch < gemm->batch; batch++) {
+        if (!s.loaded)
+            load_sides(gemm,
                        (const unsigned char *)product->a +
-                           (size_t)(batch * gp_gemm_stride(gemm, GP_A)) *
-                               gemm->in->bytes,
+                           (size_t)(batch * gp_gemm_stride(gemm, GP_A)) * in,
                        (const unsigned char *)product->b +
-                           (size_t)(batch * gp_gemm_stride(gemm, GP_B)) *
-                               gemm->in->bytes,
-                       (unsigned char *)product->d +
-                           (size_t)(batch * gp_gemm_stride(gemm, GP_C)) *
-                               gemm->out->bytes,
+                           (size_t)(batch * gp_gemm_stride(gemm, GP_B)) * in,
                        &s, rows_inside);
-    gp_matrix_free(space);
+        multiply_batch(gemm,
+                       (unsigned char *)product->d +
+                           (size_t)(batch * gp_gemm_stride(gemm, GP_C)) * out,
+                       &s, rows_inside);
+    }
+    if (!s.kept)
+        gp_matrix_free(s.x);
     return 0;
 }

@@ -8,7 +8,10 @@ static int naive_open(void **ret_ctx, const char *variant, const char *library,
     if (*variant)
         return gp_err_set(err, GP_ERR_USAGE,
                           "the backend naive has no variant '%.40s'", variant);
-    return gp_host_open(ret_ctx, 0, gp_host_naive, err);
+    if (gp_host_open(ret_ctx, 0, gp_host_naive, err) != 0)
+        return -1;
+    ((struct gp_host *)*ret_ctx)->keeps_doubles = true;
+    return 0;
 }
 
 static int naive_hello(void *ctx, json_t *reply, struct gp_err *err)
