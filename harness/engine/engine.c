@@ -6,6 +6,9 @@
 
 #include "harness/engine/prefetch.h"
 
+/* Operands from this size on are taken by all workers at once. */
+enum { TOGETHER_BYTES = 1 << 22 };
+
 /* What the engine holds while it runs. */
 struct state {
     struct gp_engine *engine;
@@ -52,13 +55,12 @@ static int share_operands(struct state *state, struct gp_err *err)
 
 /* --- One run ------------------------------------------------------------- */
 
-static int ask_prepare(struct state *state, struct gp_worker *worker,
-                       const struct gp_run *run, struct gp_err *err)
+static json_t *prepare_request(const struct state *state,
+                               const struct gp_run *run)
 {
     json_t *request = gp_json_object(), *problem = gp_json_object();
-    json_t *wanted = gp_json_object(), *reply = NULL;
+    json_t *wanted = gp_json_object();
     struct gp_request arithmetic;
-    int status;
 
     gp_mode_request(&run->row, run->entry, &arithmetic);
     gp_wire_put_gemm(problem, &run->problem->gemm);
@@ -70,11 +72,87 @@ static int ask_prepare(struct state *state, struct gp_worker *worker,
     gp_json_set_int(request, "a", (int64_t)state->a_at);
     gp_json_set_int(request, "b", (int64_t)state->b_at);
     gp_json_set_int(request, "c", (int64_t)state->c_at);
-    status = gp_worker_ask(
+    return request;
+}
+
+static int ask_prepare(struct state *state, struct gp_worker *worker,
+                       const struct gp_run *run, struct gp_err *err)
+{
+    json_t *request = prepare_request(state, run), *reply = NULL;
+    int status = gp_worker_ask(
         worker, request, state->engine->pool->options.execute_ms, &reply, err);
+
     json_decref(request);
     json_decref(reply);
     return status;
+}
+
+/* The first run of a worker among these, NULL if it has none to prepare. */
+static const struct gp_run *first_of(const struct gp_worker *worker,
+                                     const struct gp_run *runs, size_t count)
+{
+    struct gp_request request;
+
+    for (size_t i = 0; worker->hello && i < count; i++) {
+        if (strcmp(runs[i].backend, worker->backend) != 0 ||
+            strcmp(runs[i].workspace, worker->workspace) != 0 ||
+            strcmp(runs[i].env, worker->env) != 0)
+            continue;
+        gp_mode_request(&runs[i].row, runs[i].entry, &request);
+        if (gp_wire_offered(json_object_get(worker->hello, "offers"),
+                            &runs[i].problem->gemm, &request))
+            return &runs[i];
+    }
+    return NULL;
+}
+
+/* Large operands are taken by all running workers at once: copying them is
+ * most of the time of a small product. What goes wrong here goes wrong again,
+ * and is told, when the run is made. */
+static void prepare_together(struct state *state, const struct gp_run *runs,
+                             size_t count)
+{
+    struct gp_pool *pool = state->engine->pool;
+    bool *asked = calloc(pool->count + 1, sizeof *asked);
+    struct gp_err ignored;
+    json_t *request, *reply;
+
+    for (size_t w = 0; asked && w < pool->count; w++) {
+        const struct gp_run *run = first_of(pool->workers[w], runs, count);
+        if (!run || gp_engine_left_out(state->engine, run))
+            continue;
+        request = prepare_request(state, run);
+        asked[w] = gp_worker_send(pool->workers[w], request, &ignored) == 0;
+        json_decref(request);
+    }
+    for (size_t w = 0; asked && w < pool->count; w++) {
+        reply = NULL;
+        if (asked[w] && gp_worker_receive(pool->workers[w],
+                                          pool->options.execute_ms, &reply,
+                                          &ignored) == 0)
+            json_decref(reply);
+    }
+    free(asked);
+}
+
+/* Outputs that were measured already stay where they are. */
+static void set_have(const struct state *state, const struct gp_worker *worker,
+                     const struct gp_run *run, json_t *request)
+{
+    struct gp_digest digests[64];
+    struct gp_bound bound;
+    char text[GP_DIGEST_TEXT];
+    json_t *have = gp_json_array();
+    size_t count;
+
+    gp_judge_bound(run, &state->now.reference, gp_worker_capability(worker),
+                   &bound);
+    count = gp_judge_have(&state->cache, run, &bound, digests, 64);
+    for (size_t i = 0; i < count; i++) {
+        gp_wire_digest_text(&digests[i], text);
+        gp_json_append(have, json_string(text));
+    }
+    gp_json_set(request, "have", have);
 }
 
 static int ask_execute(struct state *state, struct gp_worker *worker,
@@ -97,6 +175,7 @@ static int ask_execute(struct state *state, struct gp_worker *worker,
     gp_json_set_int(request, "room", GP_OUTPUTS_MOST);
     gp_json_set_str(request, "fault", gp_buf_text(&fault));
     gp_buf_free(&fault);
+    set_have(state, worker, run, request);
     status = gp_worker_ask(worker, request,
                            state->engine->pool->options.execute_ms +
                                (int64_t)(20 * estimate_ms),
@@ -289,6 +368,8 @@ static int one_problem(struct state *state, const struct gp_run *runs,
         gp_arena_out_of_memory(count * sizeof *state->results);
     if (state->now.status == 0 && share_operands(state, &state->now.err) != 0)
         state->now.status = -1;
+    if (state->now.status == 0 && state->c_at >= TOGETHER_BYTES)
+        prepare_together(state, runs, count);
     for (size_t i = 0; i < count && status == 0; i++) {
         state->results[i] = (struct gp_result){.run = &runs[i], .worker = -1};
         status = one_run(state, &state->results[i], err);

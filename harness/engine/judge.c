@@ -29,6 +29,28 @@ static bool same_bound(const struct gp_bound *a, const struct gp_bound *b)
            a->omega_out == b->omega_out;
 }
 
+void gp_judge_bound(const struct gp_run *run,
+                    const struct gp_reference *reference,
+                    int compute_capability, struct gp_bound *ret_bound)
+{
+    gp_bound_make(&reference->gemm, &run->row.arithmetic, &reference->data,
+                  compute_capability, ret_bound);
+}
+
+size_t gp_judge_have(const struct gp_judge_cache *cache,
+                     const struct gp_run *run, const struct gp_bound *bound,
+                     struct gp_digest *ret_digests, size_t most)
+{
+    size_t count = 0;
+
+    if (run->problem->family->one_term)
+        return 0;
+    for (size_t i = 0; i < cache->count && count < most; i++)
+        if (same_bound(&cache->entries[i].bound, bound))
+            ret_digests[count++] = cache->entries[i].digest;
+    return count;
+}
+
 static bool seen(const struct gp_judge_cache *cache,
                  const struct gp_digest *digest)
 {
@@ -89,6 +111,10 @@ int gp_judge_digests(const struct gp_result *result,
         struct gp_digest made;
         if (seen(cache, told))
             continue;
+        if (result->reply.withheld >> v & 1)
+            return gp_err_set(err, GP_ERR_BACKEND,
+                              "%s: output %lld was withheld and is not known",
+                              result->run->backend, (long long)v);
         made = digest_again(gemm, outputs + (size_t)v * output_bytes);
         if (memcmp(&made, told, sizeof made) != 0)
             return gp_err_set(err, GP_ERR_BACKEND,
@@ -233,8 +259,7 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
     struct gp_bound bound;
 
     translate_order(&result->reply, &translated);
-    gp_bound_make(&reference->gemm, &run->row.arithmetic, &reference->data,
-                  compute_capability, &bound);
+    gp_judge_bound(run, reference, compute_capability, &bound);
     for (int64_t v = 0; v < result->reply.outputs; v++)
         translated.accuracy[v] =
             *measured(cache, &result->reply.digests[v], &bound, reference,

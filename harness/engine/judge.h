@@ -34,6 +34,16 @@ struct gp_judge_cache {
 };
 void gp_judge_cache_free(struct gp_judge_cache *cache);
 
+/* The bound of a run; the digests of outputs already measured against it, so
+ * that they need not come back (none for a run whose check reads the output
+ * itself). */
+void gp_judge_bound(const struct gp_run *run,
+                    const struct gp_reference *reference,
+                    int compute_capability, struct gp_bound *ret_bound);
+size_t gp_judge_have(const struct gp_judge_cache *cache,
+                     const struct gp_run *run, const struct gp_bound *bound,
+                     struct gp_digest *ret_digests, size_t most);
+
 /* Do the outputs that came back have the digests the worker reports? Each is
  * digested again here when it is first seen. BACKEND if not. */
 int gp_judge_digests(const struct gp_result *result,

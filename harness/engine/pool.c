@@ -174,19 +174,41 @@ int gp_pool_get(struct gp_pool *pool, const char *backend,
     return -1;
 }
 
-int gp_worker_ask(struct gp_worker *worker, const json_t *request,
-                  int64_t timeout_ms, json_t **ret_reply, struct gp_err *err)
+/* It died, was late or does not speak the protocol. */
+static int worker_lost(struct gp_worker *worker, struct gp_err *err)
 {
-    struct gp_buf text = {0}, line = {0};
-    json_t *reply = NULL;
+    worker->failures++;
+    worker_down(worker);
+    say_which(worker, err);
+    if (worker->failures >= FAILURES_MOST) {
+        worker->down = *err;
+        gp_err_prefix(&worker->down, "given up after %d failures in a row: ",
+                      FAILURES_MOST);
+    }
+    return -1;
+}
+
+int gp_worker_send(struct gp_worker *worker, const json_t *request,
+                   struct gp_err *err)
+{
+    struct gp_buf text = {0};
     int status;
 
     gp_json_print(&text, request);
     gp_buf_str(&text, "\n");
     status = gp_proc_send(&worker->proc, text.text, text.len, err);
-    if (status == 0)
-        status = gp_proc_receive(&worker->proc, &line, timeout_ms, GP_LINE_MOST,
-                                 err);
+    gp_buf_free(&text);
+    return status ? worker_lost(worker, err) : 0;
+}
+
+int gp_worker_receive(struct gp_worker *worker, int64_t timeout_ms,
+                      json_t **ret_reply, struct gp_err *err)
+{
+    struct gp_buf line = {0};
+    json_t *reply = NULL;
+    int status = gp_proc_receive(&worker->proc, &line, timeout_ms,
+                                 GP_LINE_MOST, err);
+
     if (status == 0) {
         reply = gp_json_parse(gp_buf_text(&line), line.len, err);
         if (!reply || !json_is_boolean(json_object_get(reply, "ok")))
@@ -194,30 +216,28 @@ int gp_worker_ask(struct gp_worker *worker, const json_t *request,
                                 "the worker's answer is not a reply of the "
                                 "protocol");
     }
+    gp_buf_free(&line);
     if (status != 0) {
         json_decref(reply);
-        worker->failures++;
-        worker_down(worker);
-        say_which(worker, err);
-        if (worker->failures >= FAILURES_MOST) {
-            worker->down = *err;
-            gp_err_prefix(&worker->down,
-                          "given up after %d failures in a "
-                          "row: ",
-                          FAILURES_MOST);
-        }
-    } else if (!gp_json_bool_or(reply, "ok", false)) {
+        return worker_lost(worker, err);
+    }
+    if (!gp_json_bool_or(reply, "ok", false)) {
         gp_err_set(err, gp_err_kind_of(gp_json_str_or(reply, "kind", "")), "%s",
                    gp_json_str_or(reply, "text", "no reason given"));
-        status = say_which(worker, err);
         json_decref(reply);
-    } else {
-        worker->failures = 0;
-        *ret_reply = reply;
+        return say_which(worker, err);
     }
-    gp_buf_free(&text);
-    gp_buf_free(&line);
-    return status;
+    worker->failures = 0;
+    *ret_reply = reply;
+    return 0;
+}
+
+int gp_worker_ask(struct gp_worker *worker, const json_t *request,
+                  int64_t timeout_ms, json_t **ret_reply, struct gp_err *err)
+{
+    if (gp_worker_send(worker, request, err) != 0)
+        return -1;
+    return gp_worker_receive(worker, timeout_ms, ret_reply, err);
 }
 
 int gp_worker_capability(const struct gp_worker *worker)

@@ -64,6 +64,13 @@ int gp_worker_ask(struct gp_worker *worker, const json_t *request,
                   int64_t timeout_ms, json_t **ret_reply,
                   struct gp_err *err) GP_MUST_CHECK;
 
+/* The two halves of gp_worker_ask, so that several workers can be busy at
+ * once. Each send is followed by one receive. */
+int gp_worker_send(struct gp_worker *worker, const json_t *request,
+                   struct gp_err *err) GP_MUST_CHECK;
+int gp_worker_receive(struct gp_worker *worker, int64_t timeout_ms,
+                      json_t **ret_reply, struct gp_err *err) GP_MUST_CHECK;
+
 /* compute capability times ten, 0 for a CPU. */
 int gp_worker_capability(const struct gp_worker *worker);
 

@@ -51,12 +51,17 @@ static int new_variant(const struct gp_execution *execution,
     const struct gp_backend *backend = execution->backend;
     struct gp_difference *difference;
     int64_t v = (int64_t)reply->digests_count - 1;
+    void *to = NULL;
 
     if (v >= execution->room)
         return 0;
-    if (backend->keep(execution->ctx, v == 0,
-                      execution->outputs + (size_t)v * execution->output_bytes,
-                      err) != 0)
+    for (size_t h = 0; h < execution->have_count; h++)
+        if (memcmp(&execution->have[h], &reply->digests[v],
+                   sizeof *execution->have) == 0)
+            reply->withheld |= 1u << v;
+    if (!(reply->withheld >> v & 1))
+        to = execution->outputs + (size_t)v * execution->output_bytes;
+    if (backend->keep(execution->ctx, v == 0, to, err) != 0)
         return -1;
     reply->outputs++;
     if (v == 0)

@@ -16,6 +16,8 @@ struct gp_execution {
     unsigned char *outputs; /* room for `room` packed outputs */
     size_t output_bytes;    /* from one to the next */
     int64_t room;
+    const struct gp_digest *have; /* outputs that need not come back */
+    size_t have_count;
 };
 
 struct gp_worker_schedule {

@@ -198,6 +198,7 @@ void gp_wire_put_reply(json_t *object, const struct gp_reply *reply)
 {
     json_t *digests = gp_json_array(), *order = gp_json_array();
     json_t *differences = gp_json_array(), *time = gp_json_object();
+    json_t *withheld = gp_json_array();
     char text[GP_DIGEST_TEXT];
 
     for (size_t i = 0; i < reply->digests_count; i++) {
@@ -213,6 +214,10 @@ void gp_wire_put_reply(json_t *object, const struct gp_reply *reply)
     gp_json_set(object, "order", order);
     gp_json_set(object, "differences", differences);
     gp_json_set_int(object, "outputs", reply->outputs);
+    for (int v = 0; v < GP_OUTPUTS_MOST; v++)
+        if (reply->withheld >> v & 1)
+            gp_json_append(withheld, json_integer(v));
+    gp_json_set(object, "withheld", withheld);
     gp_json_set(object, "last", put_difference(&reply->last));
     gp_json_set(object, "audit", put_audit(&reply->audit));
     gp_json_set_real(time, "first_ns", reply->first_ns);
@@ -255,17 +260,31 @@ static int get_order(const json_t *array, int64_t repeats,
     return 0;
 }
 
-static int get_digests(const json_t *array, struct gp_reply *reply,
-                       struct gp_err *err)
+int gp_wire_get_digests(const json_t *array, struct gp_digest **ret_digests,
+                        size_t *ret_count, size_t *ret_room,
+                        struct gp_err *err)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {
-        struct gp_digest *digest =
-            gp_grow((void **)&reply->digests, reply->digests_count,
-                    &reply->digests_room, sizeof *digest);
+        struct gp_digest *digest = gp_grow((void **)ret_digests, *ret_count,
+                                           ret_room, sizeof *digest);
         if (get_digest(json_array_get(array, i), digest) != 0)
             return gp_err_set(err, GP_ERR_BACKEND,
                               "a digest is not 32 hexadecimal digits");
-        reply->digests_count++;
+        ++*ret_count;
+    }
+    return 0;
+}
+
+static int get_withheld(const json_t *array, struct gp_reply *reply,
+                        struct gp_err *err)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *v = json_array_get(array, i);
+        if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+            json_integer_value(v) >= reply->outputs)
+            return gp_err_set(err, GP_ERR_BACKEND,
+                              "an output is withheld that is none");
+        reply->withheld |= 1u << json_integer_value(v);
     }
     return 0;
 }
@@ -298,7 +317,8 @@ int gp_wire_get_reply(const json_t *object, int64_t repeats,
     const json_t *digests, *order, *differences, *last, *audit, *time;
 
     if (gp_json_get_array(object, "digests", &digests, err) ||
-        get_digests(digests, &reply, err) ||
+        gp_wire_get_digests(digests, &reply.digests, &reply.digests_count,
+                            &reply.digests_room, err) ||
         gp_json_get_array(object, "order", &order, err) ||
         get_order(order, repeats, &reply, err) ||
         gp_json_get_array(object, "differences", &differences, err) ||
@@ -320,6 +340,10 @@ int gp_wire_get_reply(const json_t *object, int64_t repeats,
         reply.outputs > GP_OUTPUTS_MOST) {
         gp_err_set(err, GP_ERR_BACKEND, "%lld outputs of %zu variants",
                    (long long)reply.outputs, reply.digests_count);
+        gp_reply_free(&reply);
+        return -1;
+    }
+    if (get_withheld(json_object_get(object, "withheld"), &reply, err) != 0) {
         gp_reply_free(&reply);
         return -1;
     }

@@ -33,6 +33,8 @@ struct gp_reply {
     struct gp_difference *differences; /* of variant 1, 2, ... against 0 */
     size_t differences_count, differences_room;
     int64_t outputs;           /* how many came back, from variant 0 on */
+    unsigned withheld;         /* bit v: variant v did not, being one of those
+                                  that the request has already */
     struct gp_difference last; /* the last repeat's bytes against the first */
     struct gp_audit audit;
     double first_ns, min_ns, median_ns, max_ns; /* of the product alone */
@@ -58,6 +60,11 @@ int gp_wire_get_reply(const json_t *object, int64_t repeats,
 /* Bytes from one output to the next in the shared outputs: a packed D,
  * rounded up to 4096. */
 size_t gp_wire_output_bytes(const struct gp_gemm *gemm);
+
+/* Read an array of digests into a gp_grow array, which the caller frees. */
+int gp_wire_get_digests(const json_t *array, struct gp_digest **ret_digests,
+                        size_t *ret_count, size_t *ret_room,
+                        struct gp_err *err) GP_MUST_CHECK;
 
 enum { GP_DIGEST_TEXT = 33 };
 void gp_wire_digest_text(const struct gp_digest *digest, char *ret_text);

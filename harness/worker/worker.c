@@ -137,6 +137,8 @@ static int do_execute(struct worker *worker, const json_t *request,
                                      .ctx = worker->ctx};
     const struct gp_worker_schedule *row = gp_worker_schedules;
     struct gp_reply reply = {0};
+    struct gp_digest *have = NULL;
+    size_t room = 0;
     const char *schedule;
     int status;
 
@@ -163,9 +165,14 @@ static int do_execute(struct worker *worker, const json_t *request,
                       execution.output_bytes * (size_t)execution.room, err))
         return -1;
     execution.outputs = worker->outputs.data;
-    status = row->run(&execution, &reply, err);
+    status = gp_wire_get_digests(json_object_get(request, "have"), &have,
+                                 &execution.have_count, &room, err);
+    execution.have = have;
+    if (status == 0)
+        status = row->run(&execution, &reply, err);
     if (status == 0)
         gp_wire_put_reply(answer, &reply);
+    free(have);
     gp_reply_free(&reply);
     return status;
 }

@@ -10,22 +10,22 @@ everything() {
         --only f32.nn.8x8x64.dense.s1/faulty=drop-last-k/default \
         --only f32.nn.8x8x8.dense.s1/naive/tf32 \
         --only f32.nn.8x8x8.dense.s1/nosuch/default
-    mv out text
+    mv stdout text
 }
 
 @test "a report made again has the same bytes" {
     everything
     ends 0 report o
-    cmp text out
+    cmp text stdout
     ends 0 report o/results.jsonl
-    cmp text out
+    cmp text stdout
     mkdir again
     ends 0 report o --out again
     for file in report.md report.json junit.xml; do
         [ -s "o/$file" ]
         cmp "o/$file" "again/$file"
     done
-    same 3 "$(ls again | wc -l)"
+    same 'junit.xml report.json report.md' "$(names again)"
 }
 
 @test "a journal that was carried elsewhere gives the same bytes" {
@@ -33,20 +33,20 @@ everything() {
     mkdir -p far/away
     mv o/results.jsonl far/away/j
     ends 0 report far/away/j
-    cmp text out
+    cmp text stdout
 }
 
 @test "every format on standard output" {
     everything
     ends 0 report o --format text
-    cmp text out
+    cmp text stdout
     ends 0 report o --format markdown
-    cmp out o/report.md
+    cmp stdout o/report.md
     ends 0 report o --format json
-    cmp out o/report.json
+    cmp stdout o/report.json
     ends 0 report o --format junit
-    cmp out o/junit.xml
-    refused report r --format pdf
+    cmp stdout o/junit.xml
+    ends 2 report o --format pdf
     says "no format 'pdf'"
 }
 
@@ -69,7 +69,7 @@ everything() {
 
 @test "a green run says so" {
     ends 0 run --only f32.nn.8x8x8.dense.s1/naive/default --out o
-    grep -q 'Everything that was judged passed: 1 run' out
+    grep -q 'Everything that was judged passed: 1 run' stdout
     same 0 "$(jq .exit o/report.json)"
     lacks o/junit.xml '<(failure|error|skipped)'
 }
@@ -78,13 +78,13 @@ everything() {
     everything
     head -n 3 o/results.jsonl > j
     ends 0 report j
-    grep -q 'STOPPED before its end' out
-    grep -q 'Not green' out
+    grep -q 'STOPPED before its end' stdout
+    grep -q 'Not green' stdout
     head -c 900 o/results.jsonl > j
     ends 0 report j
-    grep -q 'The last line of the journal was cut' out
+    grep -q 'The last line of the journal was cut' stdout
     ends 0 report j --format json
-    same 'true true 3' "$(jq -r '"\(.stopped) \(.cut) \(.exit)"' out)"
+    same 'true true 3' "$(jq -r '"\(.stopped) \(.cut) \(.exit)"' stdout)"
 }
 
 @test "what is no journal" {
@@ -92,7 +92,7 @@ everything() {
     rm -r o/results.jsonl
     ends 2 report o
     says 'cannot be read'
-    same 1 "$(wc -l < err)"
+    same 1 "$(wc -l < stderr)"
     echo 'good morning' > j
     ends 2 report j
     says j:1:
@@ -106,9 +106,9 @@ everything() {
     everything
     ends 2 report o --out nowhere
     says nowhere 'cannot be written'
-    same 1 "$(wc -l < err)"
+    same 1 "$(wc -l < stderr)"
     [ ! -e nowhere ]
     status=0
-    "$GEMMPROOF" report o > /dev/full 2> err || status=$?
+    "$GEMMPROOF" report o > /dev/full 2> stderr || status=$?
     [ "$status" -ne 0 ]
 }

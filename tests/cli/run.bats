@@ -16,7 +16,7 @@ bad_file() {
     refused run x.yaml --backend naive --out o && says x.yaml "$@"
 }
 
-# --- Bad input -------------------------------------------------------------------
+# --- Bad input ---------------------------------------------------------------
 
 @test "an unknown key" {
     case_file <<< $'    sizes: 8\n    sises: 9'
@@ -127,8 +127,8 @@ bad_file() {
     for id in f32 f32.nn f32.nn.8x8x8 f32.nn.8x8x8.dense.s1/naive x /; do
         refused run --only "$id" --out o
         says 'no run has the id'
-        [ "$(wc -c < err)" -lt 300 ]
-        [ "$(LC_ALL=C grep -c '[^ -~]' err)" -eq 0 ]
+        [ "$(wc -c < stderr)" -lt 300 ]
+        [ "$(LC_ALL=C grep -c '[^ -~]' stderr)" -eq 0 ]
     done
 }
 
@@ -141,46 +141,46 @@ bad_file() {
 
 @test "no words, help and version" {
     status=0
-    "$GEMMPROOF" > out 2> err || status=$?
+    "$GEMMPROOF" > stdout 2> stderr || status=$?
     same 2 "$status"
     for command in run gemm plan report selftest; do
         ends 0 "$command" --help
-        grep -q "usage: gemmproof $command" out
-        grep -q -- --out out || [ "$command" = plan ]
+        grep -q "usage: gemmproof $command" stdout
+        grep -q -- --out stdout || [ "$command" = plan ]
     done
     ends 0 --help
-    grep -q selftest out
+    grep -q selftest stdout
     ends 0 --version
-    grep -qE '^gemmproof [0-9]+\.[0-9]+\.[0-9]+' out
+    grep -qE '^gemmproof [0-9]+\.[0-9]+\.[0-9]+' stdout
 }
 
-# --- Folders ----------------------------------------------------------------------
+# --- Folders -----------------------------------------------------------------
 
 @test "an output folder that cannot be written" {
     echo precious > file
-    for folder in file file/below /proc /proc/1/o /dev/null/o ''; do
+    for folder in file file/below /proc /proc/o /dev/null/o ''; do
         ends 2 run --only "$GREEN" --out "$folder"
-        [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ]
+        [ ! -s stdout ] && [ "$(wc -l < stderr)" -eq 1 ]
         says 'cannot be written' --out
     done
     same precious "$(cat file)"
-    same 'err file out' "$(ls | paste -sd ' ')"
+    same 'file stderr stdout' "$(names .)"
 }
 
 @test "a journal is never written over" {
     ends 0 run --only "$GREEN" --out o
     sha256sum o/* > sums
     ends 2 run --only "f64.nn.8x8x8.dense.s1/naive/default" --out o
-    same 1 "$(wc -l < err)"
+    same 1 "$(wc -l < stderr)"
     says o/results.jsonl 'already'
     sha256sum --quiet -c sums
-    same "$(wc -l < sums)" "$(ls o | wc -l)"
+    same "$(wc -l < sums)" "$(names o | wc -w)"
     # Nor is one that was cut in its first line.
     mkdir p
     printf '{"rec' > p/results.jsonl
     ends 2 run --only "$GREEN" --out p
     same '{"rec' "$(cat p/results.jsonl)"
-    same results.jsonl "$(ls p)"
+    same results.jsonl "$(names p)"
 }
 
 @test "folders are made, and by default named after suite and time" {
@@ -188,21 +188,21 @@ bad_file() {
     [ -s a/b/c/results.jsonl ]
     ends 0 gemm 8 8 8 --backend naive
     ends 0 gemm 8 8 8 --backend naive
-    same 2 "$(ls -d out/gemm-*/ 2> /dev/null | wc -l)"
+    [[ "$(names out)" =~ ^gemm-[0-9]{8}-[0-9]{6}\ gemm-[0-9]{8}-[-0-9]+$ ]]
 }
 
 @test "a report that cannot be written out is not green" {
     status=0
-    "$GEMMPROOF" run --only "$GREEN" --out o > /dev/full 2> err || status=$?
+    "$GEMMPROOF" run --only "$GREEN" --out o > /dev/full 2> stderr || status=$?
     same 3 "$status"
 }
 
-# --- What ran -----------------------------------------------------------------------
+# --- What ran ----------------------------------------------------------------
 
 @test "smoke is green on naive and openblas" {
     without_gpu
     ends 0 run "$ROOT/cases/smoke.yaml" --out o
-    head -n 1 out | grep -q '^No GPU was measured'
+    head -n 1 stdout | grep -q '^No GPU was measured'
     same 'naive openblas' "$(runs .backend | sort -u | paste -sd ' ')"
     same pass "$(runs .verdict | sort -u)"
     same "$(jq 'select(.record == "head") | .planned.runs' o/results.jsonl)" \
@@ -232,28 +232,28 @@ bad_file() {
     ends 1 run --only "$GREEN" --out o \
         --only f32.nn.8x8x64.dense.s1/faulty=drop-last-k/default \
         --only f32.nn.8x8x8.dense.s1/nosuch/default
-    same 'pass fail error' "$(runs .verdict | paste -sd ' ')"
-    grep -q 'planned 3, run 2, pass 1 (observed 0, known 0), fail 1' out
+    same 'error fail pass' "$(runs .verdict | sort | paste -sd ' ')"
+    grep -q 'planned 3, run 2, pass 1 (observed 0, known 0), fail 1' stdout
     same 1 "$(jq 'select(.record == "end") | .exit' o/results.jsonl)"
 }
 
 @test "nothing but skips is not green" {
     ends 3 run --only f32.nn.8x8x8.dense.s1/naive/tf32 --out o
     same 'skip not offered' "$(runs '"\(.verdict) \(.reason)"')"
-    grep -q 'Nothing was tested' out
+    grep -q 'Nothing was tested' stdout
 }
 
 @test "seconds that no clock holds are refused, not turned into the past" {
     status=0
     "$GEMMPROOF" run --only "$GREEN" --out o --start-timeout \
         9223372036854775807 --execute-timeout 9223372036854775807 \
-        > out 2> err || status=$?
-    cat err
+        > stdout 2> stderr || status=$?
+    cat stderr
     [ "$status" -eq 0 ] || [ "$status" -eq 2 ]
 }
 
 @test "quiet is quiet" {
     ends 0 run --only "$GREEN" --quiet --out o
-    [ ! -s out ]
-    [ ! -s err ]
+    [ ! -s stdout ]
+    [ ! -s stderr ]
 }

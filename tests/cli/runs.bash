@@ -1,6 +1,7 @@
 # What the tests of runs share; loaded by them. Run from the root.
 # shellcheck shell=bash
 
+# shellcheck disable=SC2034 # BIN and ROOT are for the tests
 setup() {
     GEMMPROOF="$(realpath "${GEMMPROOF:-build/bin/gemmproof}")"
     BIN="${GEMMPROOF%/*}"
@@ -10,14 +11,14 @@ setup() {
 }
 
 # ends STATUS WORDS...: gemmproof with these words ends with that status; what
-# it says is then in out and err.
+# it says is then in stdout and stderr.
 ends() {
     local wanted="$1" status=0
     shift
-    "$GEMMPROOF" "$@" > out 2> err 3>&- || status=$?
+    "$GEMMPROOF" "$@" > stdout 2> stderr 3>&- || status=$?
     [ "$status" -eq "$wanted" ] && return
     echo "gemmproof $*: exit $status, not $wanted"
-    tail -n 20 out err
+    tail -n 20 stdout stderr
     return 1
 }
 
@@ -25,17 +26,18 @@ ends() {
 # folder o is not there.
 refused() {
     ends 2 "$@" || return
-    cat err
-    [ ! -s out ] && [ "$(wc -l < err)" -eq 1 ] && [ ! -e o ] && [ ! -e out/ ]
+    cat stderr
+    [ ! -s stdout ] && [ "$(wc -l < stderr)" -eq 1 ] &&
+        [ ! -e o ] && [ ! -e out ]
 }
 
-# says TEXT...: err has every one of these.
+# says TEXT...: stderr has every one of these.
 says() {
     local text
     for text in "$@"; do
-        grep -qF -- "$text" err || {
+        grep -qF -- "$text" stderr || {
             echo "not said: $text"
-            cat err
+            cat stderr
             return 1
         }
     done
@@ -45,6 +47,11 @@ says() {
 # a line.
 runs() {
     jq -r "select(.record == \"run\") | $1" o/results.jsonl
+}
+
+# names FOLDER: what is in it, in one line.
+names() {
+    (cd "$1" && printf '%s\n' * | paste -sd ' ')
 }
 
 # same WANTED GOT
@@ -69,7 +76,7 @@ without_gpu() {
     fi
 }
 
-# until COMMAND...: wait until it succeeds, for half a minute at most.
+# until_done COMMAND...: wait until it succeeds, for half a minute at most.
 until_done() {
     local tries
     for ((tries = 0; tries < 300; tries++)); do

@@ -82,8 +82,8 @@ hello='echo '"'"'{"ok":true,"protocol":1,"worker":"fake","library":{"name":
         read p; exit 4"
     dies fake crash 'status 4'
     grep -q 'to whom it may concern' o/workers.log
-    lacks out concern
-    lacks err concern
+    lacks stdout concern
+    lacks stderr concern
 }
 
 @test "runs of other backends and problems go on, those of the dead are tried" {
@@ -101,13 +101,21 @@ hello='echo '"'"'{"ok":true,"protocol":1,"worker":"fake","library":{"name":
     grep -q 'given up after 3 failures' o/results.jsonl
 }
 
+# What a test that failed leaves behind.
+teardown() {
+    local pid
+    for pid in ${workers:-} ${WORKER:-} ${PID:-}; do
+        gone "$pid" || kill -9 "$pid"
+    done
+}
+
 # start IDS...: run in the background what ends with a worker that hangs;
 # PID is gemmproof's, WORKER that of the one that hangs.
 start() {
     local ids=()
     for id in "$@"; do ids+=(--only "$id"); done
     "$GEMMPROOF" run "${ids[@]}" --execute-timeout 600 --out o \
-        > out 2> err 3>&- &
+        > stdout 2> stderr 3>&- &
     PID=$!
     until_done pgrep -P "$PID" -f worker-faulty
     WORKER="$(pgrep -P "$PID" -f worker-faulty)"
@@ -134,12 +142,12 @@ start() {
     for worker in $workers; do until_done gone "$worker"; done
     same pass "$(runs .verdict)"
     ends 0 report o
-    grep -q 'STOPPED before its end' out
-    grep -q '2 planned runs without a record' out
-    grep -q 'Not green' out
+    grep -q 'STOPPED before its end' stdout
+    grep -q '2 planned runs without a record' stdout
+    grep -q 'Not green' stdout
 }
 
-# --- What a worker sees --------------------------------------------------------
+# --- What a worker sees ------------------------------------------------------
 
 # seen RUN OPTIONS...: the environment of the worker fake for this run, in env.
 seen() {
@@ -148,12 +156,13 @@ seen() {
     rm -rf o env
     CUBLAS_WORKSPACE_CONFIG=:1:1 CUBLASLT_LOG_LEVEL=5 CUBLAS_LOGINFO_DBG=1 \
         OPENBLAS_NUM_THREADS=7 OMP_NUM_THREADS=7 GOTO_NUM_THREADS=7 \
-        NVIDIA_TF32_OVERRIDE=1 LD_PRELOAD=gp-not-there.so CUDA_LAUNCH_BLOCKING=1 \
+        NVIDIA_TF32_OVERRIDE=1 CUDA_LAUNCH_BLOCKING=1 LD_PRELOAD=nothing.so \
         OPENBLAS_CORETYPE=Prescott GP_OTHER=kept \
         ends 3 run --only "$run" --out o "$@"
     [ -s env ]
 }
 
+# shellcheck disable=SC2016 # the worker's own $0
 record() {
     fake <<< 'env > "${0%/bin/*}/env"; exit 1'
 }
@@ -189,7 +198,7 @@ record() {
         .environment.NVIDIA_TF32_OVERRIDE' o/results.jsonl)"
 }
 
-# --- cublas ----------------------------------------------------------------------
+# --- cublas ------------------------------------------------------------------
 
 @test "cublas without a GPU is an error, not a skip" {
     without_gpu

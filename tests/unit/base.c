@@ -11,7 +11,8 @@
 #include "harness/base/word.h"
 #include "tests/unit/folder.h"
 
-/* --- Arena ------------------------------------------------------------------- */
+/* --- Arena -------------------------------------------------------------------
+ */
 
 Test(arena, memory_is_zeroed_aligned_and_apart)
 {
@@ -56,8 +57,7 @@ Test(arena, growing_arrays)
     size_t room = 0;
 
     for (size_t count = 0; count < 1000; count++) {
-        uint64_t *added =
-            gp_grow((void **)&items, count, &room, sizeof *items);
+        uint64_t *added = gp_grow((void **)&items, count, &room, sizeof *items);
         cr_assert_eq(*added, 0);
         cr_assert_eq(added, &items[count]);
         cr_assert_geq(room, count + 1);
@@ -68,7 +68,8 @@ Test(arena, growing_arrays)
     free(items);
 }
 
-/* --- Buffer ------------------------------------------------------------------ */
+/* --- Buffer ------------------------------------------------------------------
+ */
 
 Test(buf, appending)
 {
@@ -131,7 +132,8 @@ Test(buf, saving)
     folder_remove(&folder);
 }
 
-/* --- Errors ------------------------------------------------------------------ */
+/* --- Errors ------------------------------------------------------------------
+ */
 
 Test(err, sentences)
 {
@@ -166,10 +168,9 @@ Test(err, kinds_have_names)
     static const struct {
         enum gp_err_kind kind;
         const char *name;
-    } rows[] = {{GP_ERR_USAGE, "usage"},     {GP_ERR_BACKEND, "backend"},
-                {GP_ERR_CRASH, "crash"},     {GP_ERR_TIMEOUT, "timeout"},
-                {GP_ERR_SYSTEM, "system"},   {GP_ERR_UNSUPPORTED,
-                                              "unsupported"}};
+    } rows[] = {{GP_ERR_USAGE, "usage"},   {GP_ERR_BACKEND, "backend"},
+                {GP_ERR_CRASH, "crash"},   {GP_ERR_TIMEOUT, "timeout"},
+                {GP_ERR_SYSTEM, "system"}, {GP_ERR_UNSUPPORTED, "unsupported"}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cr_assert_str_eq(gp_err_kind_name(rows[i].kind), rows[i].name);
@@ -179,11 +180,12 @@ Test(err, kinds_have_names)
     cr_assert_eq(gp_err_kind_of(""), GP_ERR_BACKEND);
 }
 
-/* --- Words -------------------------------------------------------------------- */
+/* --- Words
+ * -------------------------------------------------------------------- */
 
 Test(word, the_nearest)
 {
-    static const char *const words[] = {"pedantic", "tf32", "default",
+    static const char *const words[] = {"pedantic", "tf32",      "default",
                                         "fast-16f", "fast-16bf", NULL};
     char long_one[200];
 

@@ -48,7 +48,7 @@ Test(bound_holds, the_worst_chain_nearly_reaches_it)
     check_adversary(65536, 65280.0 / 65536 - 1e-4); /* the figure of 1.3 */
 }
 
-/* --- Random problems ------------------------------------------------------ */
+/* --- Random problems ----------------------------------------------------- */
 
 /* The products of one output, in FP32. */
 struct terms {

@@ -23,9 +23,9 @@ static int expand(struct bench *bench, const char *cases,
 
     memset(bench, 0, sizeof *bench);
     snprintf(text, sizeof text, "suite: s\ncases:\n%s", cases);
-    cr_assert_eq(gp_load_text(text, strlen(text), "t.yaml", &bench->suite,
-                              &bench->err),
-                 0, "%s", bench->err.text);
+    cr_assert_eq(
+        gp_load_text(text, strlen(text), "t.yaml", &bench->suite, &bench->err),
+        0, "%s", bench->err.text);
     return gp_expand(&bench->suite, select, cublas, &bench->plan, &bench->err);
 }
 
@@ -58,24 +58,22 @@ static void check_plan(const struct gp_plan *plan)
         cr_assert_eq(gp_run_parse(plan->runs[i].id, &again, &err), 0, "%s",
                      err.text);
         cr_assert_str_eq(again.runs[0].id, plan->runs[i].id);
-        cr_assert_str_eq(again.runs[0].problem->id,
-                         plan->runs[i].problem->id);
+        cr_assert_str_eq(again.runs[0].problem->id, plan->runs[i].problem->id);
         gp_plan_free(&again);
     }
     cr_assert_eq(changes, plan->problems_count);
 }
 
-static const char many[] =
-    "  - name: a\n"
-    "    sizes: [[4, 5, 6], [7, 8, 9]]\n"
-    "    types: [f32, bf16]\n"
-    "    ops: [nn, tt]\n"
-    "    ld: [tight, tight+3]\n"
-    "    batch: [1, 2]\n"
-    "    families: [dense, exact]\n"
-    "    modes: [default, pedantic]\n"
-    "    workspaces: [unset, \"16:8\"]\n"
-    "    seeds: [1, 2]\n";
+static const char many[] = "  - name: a\n"
+                           "    sizes: [[4, 5, 6], [7, 8, 9]]\n"
+                           "    types: [f32, bf16]\n"
+                           "    ops: [nn, tt]\n"
+                           "    ld: [tight, tight+3]\n"
+                           "    batch: [1, 2]\n"
+                           "    families: [dense, exact]\n"
+                           "    modes: [default, pedantic]\n"
+                           "    workspaces: [unset, \"16:8\"]\n"
+                           "    seeds: [1, 2]\n";
 
 Test(expand, every_combination_once)
 {
@@ -165,7 +163,8 @@ Test(expand, factors_are_rounded_as_the_call_takes_them)
     done(&bench);
 }
 
-/* --- Selection ------------------------------------------------------------------ */
+/* --- Selection
+ * ------------------------------------------------------------------ */
 
 Test(expand, backends)
 {
@@ -300,7 +299,8 @@ Test(expand, a_product_that_is_too_large)
     done(&bench);
 }
 
-/* --- Ids alone -------------------------------------------------------------------- */
+/* --- Ids alone
+ * -------------------------------------------------------------------- */
 
 static void from_ids(struct gp_plan *plan, const struct gp_select *select)
 {
@@ -317,9 +317,8 @@ Test(expand, ids_say_what_is_run)
                                       NULL};
     const struct gp_select plain = {.only = ids};
     const struct gp_select repeats = {.only = ids, .repeats = 3};
-    const struct gp_select fault = {.only = ids,
-                                    .fault = {.kind = GP_FAULT_VARIANT,
-                                              .repeat = 6}};
+    const struct gp_select fault = {
+        .only = ids, .fault = {.kind = GP_FAULT_VARIANT, .repeat = 6}};
     struct gp_plan plan;
 
     from_ids(&plan, &plain);

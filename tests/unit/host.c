@@ -18,11 +18,10 @@ struct bench {
     size_t bytes;
 };
 
-static void bench_make(struct bench *bench, const struct gp_gemm *gemm,
-                       const char *family,
-                       int (*multiply)(struct gp_host *,
-                                       const struct gp_host_product *,
-                                       struct gp_err *))
+static void
+bench_make(struct bench *bench, const struct gp_gemm *gemm, const char *family,
+           int (*multiply)(struct gp_host *, const struct gp_host_product *,
+                           struct gp_err *))
 {
     struct gp_job job = {.gemm = *gemm};
     struct gp_err err = {0};
@@ -115,7 +114,8 @@ static void check_clean(struct bench *bench)
               audit.sentinel_first == -1);
 }
 
-/* --- Layouts ----------------------------------------------------------------- */
+/* --- Layouts -----------------------------------------------------------------
+ */
 
 static const char *const ops[] = {"nn", "nt", "tn", "tt"};
 static const char *const pairs[][2] = {{"f32", "f32"},   {"f64", "f64"},
@@ -125,8 +125,8 @@ static const char *const pairs[][2] = {{"f32", "f32"},   {"f64", "f64"},
 /* One of many products: every op, type, layout, pad, batch and beta. */
 static struct gp_gemm numbered(int n)
 {
-    struct gp_gemm gemm = product_of(pairs[n % 6][0], pairs[n % 6][1],
-                                     ops[n / 6 % 4], 7, 5, 11);
+    struct gp_gemm gemm =
+        product_of(pairs[n % 6][0], pairs[n % 6][1], ops[n / 6 % 4], 7, 5, 11);
 
     gemm.row_major = n / 24 & 1;
     product_ld(&gemm, n / 48 % 2 * 3);
@@ -192,9 +192,8 @@ Test(host, the_digest_is_that_of_the_packed_result)
         launch(&bench, 0, true, &no_fault);
         for (int64_t at = 0; at < gp_gemm_count(&gemm, GP_C); at++)
             for (int lane = 0; lane < 2; lane++)
-                expected.lane[lane] +=
-                    gp_hash_lane(lane, (uint64_t)at,
-                                 gp_type_bits(gemm.out, bench.d, at));
+                expected.lane[lane] += gp_hash_lane(
+                    lane, (uint64_t)at, gp_type_bits(gemm.out, bench.d, at));
         digest = digested(&bench);
         cr_assert(same_digest(&digest, &expected));
         bench_free(&bench);
@@ -219,7 +218,8 @@ Test(host, launches_begin_anew)
     bench_free(&bench);
 }
 
-/* --- Poison, sentinels ---------------------------------------------------------- */
+/* --- Poison, sentinels
+ * ---------------------------------------------------------- */
 
 static int do_nothing(struct gp_host *host,
                       const struct gp_host_product *product, struct gp_err *err)
@@ -242,9 +242,8 @@ Test(host, everything_else_is_poison)
         launch(&bench, 0, true, &no_fault);
         for (enum gp_operand which = GP_A; which <= GP_C; which++) {
             const struct gp_host_matrix *matrix = &bench.host->matrix[which];
-            size_t elements = which == GP_C ? 0
-                                            : (size_t)gp_gemm_count(&gemm,
-                                                                    which);
+            size_t elements =
+                which == GP_C ? 0 : (size_t)gp_gemm_count(&gemm, which);
             size_t all = matrix->bytes + 2 * GP_GUARD_BYTES, poisoned = 0;
             size_t size = gp_gemm_type(&gemm, which)->bytes;
             cr_assert_eq(matrix->data - matrix->base, GP_GUARD_BYTES);
@@ -314,11 +313,13 @@ Test(host, one_element_that_was_never_written)
     }
 }
 
-/* --- Comparison ------------------------------------------------------------------ */
+/* --- Comparison
+ * ------------------------------------------------------------------ */
 
 Test(host, compare_counts_elements_that_differ_in_any_bit)
 {
-    struct gp_gemm gemm = numbered(24 + 48 + 192); /* row-major, padded, batch */
+    struct gp_gemm gemm =
+        numbered(24 + 48 + 192); /* row-major, padded, batch */
     struct gp_difference difference;
     struct gp_err err;
     struct bench bench;

@@ -79,7 +79,8 @@ static struct gp_gemm padded(bool row_major)
     return gemm;
 }
 
-/* --- Planted ------------------------------------------------------------------ */
+/* --- Planted
+ * ------------------------------------------------------------------ */
 
 Test(host_faults, a_bit_in_one_element_of_one_repeat)
 {
@@ -197,7 +198,8 @@ Test(host_faults, what_is_not_there_cannot_be_planted)
     bench_free(&bench);
 }
 
-/* --- Touched ------------------------------------------------------------------ */
+/* --- Touched
+ * ------------------------------------------------------------------ */
 
 /* Change one byte, see it named; put it back, see nothing. */
 static void check_byte(struct bench *bench, unsigned char *byte,

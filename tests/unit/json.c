@@ -32,8 +32,7 @@ Test(json, getting)
     cr_assert(!gp_json_get_real(object, "i", &real, &err) && real == -7);
     cr_assert(!gp_json_get_real(object, "h", &real, &err) && real == 0x1.8p-3);
     cr_assert(!gp_json_get_real(object, "n", &real, &err) && isnan(real));
-    cr_assert(!gp_json_get_real(object, "m", &real, &err) &&
-              real == -INFINITY);
+    cr_assert(!gp_json_get_real(object, "m", &real, &err) && real == -INFINITY);
     cr_assert(!gp_json_get_array(object, "a", &part, &err) &&
               json_array_size(part) == 1);
     cr_assert(!gp_json_get_object(object, "o", &part, &err) &&
@@ -81,8 +80,8 @@ Test(json, what_is_missing_or_of_another_type)
 
 Test(json, numbers_travel_with_all_their_bits)
 {
-    static const double values[] = {0.1, -1.0 / 3, 1e-310, 0x1p1023, 5e-324,
-                                    123456789.123456789, 0, -0.0};
+    static const double values[] = {
+        0.1, -1.0 / 3, 1e-310, 0x1p1023, 5e-324, 123456789.123456789, 0, -0.0};
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         json_t *object = gp_json_object(), *back;
@@ -139,15 +138,20 @@ Test(json, text_that_is_not_utf_8)
 
 Test(json, what_is_no_json)
 {
-    static const char *const wrong_texts[] = {
-        "", "{", "{\"a\":1,}", "nonsense", "{\"a\":1}{\"b\":2}",
-        "{\"a\":1,\"a\":2}", "{\"a\":\"\xff\"}", "{'a':1}"};
+    static const char *const wrong_texts[] = {"",
+                                              "{",
+                                              "{\"a\":1,}",
+                                              "nonsense",
+                                              "{\"a\":1}{\"b\":2}",
+                                              "{\"a\":1,\"a\":2}",
+                                              "{\"a\":\"\xff\"}",
+                                              "{'a':1}"};
 
     for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
         struct gp_err err = {0};
-        cr_assert_null(gp_json_parse(wrong_texts[i], strlen(wrong_texts[i]),
-                                     &err),
-                       "%s", wrong_texts[i]);
+        cr_assert_null(
+            gp_json_parse(wrong_texts[i], strlen(wrong_texts[i]), &err), "%s",
+            wrong_texts[i]);
         cr_assert_eq(err.kind, GP_ERR_BACKEND);
         cr_assert_not_null(strstr(err.text, "not JSON"), "%s", err.text);
     }

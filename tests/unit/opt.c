@@ -110,9 +110,8 @@ static void refused(const char *first, const char *second, const char *says)
 
 Test(opt, what_is_refused)
 {
-    static const char *const numbers[] = {"0",   "-1", "x",  "5x", "",
-                                          "1.5", "1e3",
-                                          "9223372036854775808"};
+    static const char *const numbers[] = {
+        "0", "-1", "x", "5x", "", "1.5", "1e3", "9223372036854775808"};
 
     refused("--flg", NULL, "did you mean --flag?");
     refused("--Number=5", NULL, "--number");
@@ -137,8 +136,7 @@ Test(opt, help_has_a_line_for_each)
     struct gp_buf buf = {0};
 
     gp_opt_help(options, &buf);
-    cr_assert_str_eq(gp_buf_text(&buf),
-                     "  --flag                   a flag\n"
-                     "  --text TEXT              a text\n");
+    cr_assert_str_eq(gp_buf_text(&buf), "  --flag                   a flag\n"
+                                        "  --text TEXT              a text\n");
     gp_buf_free(&buf);
 }

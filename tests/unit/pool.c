@@ -12,10 +12,10 @@
 enum { LONG_MS = 60000 };
 
 /* A hello that is good, with this protocol and this instead of "schedules". */
-#define HELLO(protocol, schedules) \
-    "echo '{\"ok\":true,\"protocol\":" protocol ",\"worker\":\"fake\"," \
-    "\"library\":{\"name\":\"fake\",\"version\":\"1\",\"path\":\"\"}," \
-    "\"device\":{\"name\":\"toaster\",\"compute_capability\":90}," \
+#define HELLO(protocol, schedules)                                             \
+    "echo '{\"ok\":true,\"protocol\":" protocol ",\"worker\":\"fake\","        \
+    "\"library\":{\"name\":\"fake\",\"version\":\"1\",\"path\":\"\"},"         \
+    "\"device\":{\"name\":\"toaster\",\"compute_capability\":90},"             \
     "\"offers\":[]," schedules ",\"faults\":[]}'\n"
 #define GOOD HELLO("1", "\"schedules\":[\"serial\"]")
 
@@ -30,9 +30,8 @@ struct bench {
 /* A pool over a folder where gemmproof-worker-fake is this script. */
 static void bench_make(struct bench *bench, const char *lines)
 {
-    struct gp_pool_options options = {.chatter = STDERR_FILENO,
-                                      .start_ms = LONG_MS,
-                                      .execute_ms = LONG_MS};
+    struct gp_pool_options options = {
+        .chatter = STDERR_FILENO, .start_ms = LONG_MS, .execute_ms = LONG_MS};
     char text[2000];
 
     memset(bench, 0, sizeof *bench);
@@ -63,8 +62,8 @@ static int ask(struct bench *bench, int64_t timeout_ms, int64_t *ret_n)
     int status;
 
     bench->err = (struct gp_err){0};
-    status = gp_worker_ask(bench->worker, request, timeout_ms, &reply,
-                           &bench->err);
+    status =
+        gp_worker_ask(bench->worker, request, timeout_ms, &reply, &bench->err);
     if (status == 0 && ret_n)
         *ret_n = gp_json_int_or(reply, "n", -1);
     json_decref(request);
@@ -86,9 +85,9 @@ Test(pool, one_process_for_each_setting_started_once)
     struct bench bench;
     int64_t n = 0;
 
-    bench_make(&bench, "read hello\n" GOOD
-                       "n=0; while read line; do n=$((n + 1));\n"
-                       "echo '{\"ok\":true,\"n\":'$n'}'; done");
+    bench_make(&bench,
+               "read hello\n" GOOD "n=0; while read line; do n=$((n + 1));\n"
+               "echo '{\"ok\":true,\"n\":'$n'}'; done");
     cr_assert_eq(get(&bench, "unset"), 0, "%s", bench.err.text);
     cr_assert(bench.started);
     unset = bench.worker;
@@ -200,9 +199,9 @@ Test(pool, deaths_that_are_not_in_a_row)
 {
     struct bench bench;
 
-    bench_make(&bench, "read hello\n" GOOD
-                       "read line; echo '{\"ok\":true,\"n\":1}'\n"
-                       "read line; exit 9");
+    bench_make(&bench,
+               "read hello\n" GOOD "read line; echo '{\"ok\":true,\"n\":1}'\n"
+               "read line; exit 9");
     for (int death = 1; death <= 5; death++) {
         cr_assert_eq(get(&bench, "unset"), 0, "%s", bench.err.text);
         cr_assert_eq(bench.worker->starts, death);
@@ -218,9 +217,9 @@ Test(pool, a_worker_that_says_no)
 {
     struct bench bench;
 
-    bench_make(&bench, "read hello\n" GOOD
-                       "while read line; do echo '{\"ok\":false,"
-                       "\"kind\":\"system\",\"text\":\"no memory\"}'; done");
+    bench_make(&bench,
+               "read hello\n" GOOD "while read line; do echo '{\"ok\":false,"
+               "\"kind\":\"system\",\"text\":\"no memory\"}'; done");
     cr_assert_eq(get(&bench, "unset"), 0);
     for (int i = 0; i < 5; i++) {
         cr_assert_eq(ask(&bench, LONG_MS, NULL), -1);
@@ -264,8 +263,9 @@ Test(pool, what_a_worker_is_told)
     json_t *told;
     FILE *file;
 
-    bench_make(&bench, "read -r hello; echo \"$hello\" > \"${0%/*}/told\"\n"
-                       GOOD "read line");
+    bench_make(&bench,
+               "read -r hello; echo \"$hello\" > \"${0%/*}/told\"\n" GOOD
+               "read line");
     cr_assert_eq(gp_pool_get(&bench.pool, "fake=some-variant", "unset", "",
                              &worker, &started, &bench.err),
                  0, "%s", bench.err.text);
@@ -275,8 +275,7 @@ Test(pool, what_a_worker_is_told)
     told = json_loads(line, 0, NULL);
     cr_assert_str_eq(gp_json_str_or(told, "op", ""), "hello");
     cr_assert_eq(gp_json_int_or(told, "protocol", -1), GP_PROTOCOL);
-    cr_assert_eq(gp_json_int_or(told, "operands", -1),
-                 bench.pool.operands.fd);
+    cr_assert_eq(gp_json_int_or(told, "operands", -1), bench.pool.operands.fd);
     cr_assert_eq(gp_json_int_or(told, "outputs", -1), bench.pool.outputs.fd);
     cr_assert_str_eq(gp_json_str_or(told, "variant", ""), "some-variant");
     cr_assert_str_eq(gp_json_str_or(told, "library", "?"), "");
@@ -284,7 +283,8 @@ Test(pool, what_a_worker_is_told)
     bench_free(&bench);
 }
 
-/* --- Environment --------------------------------------------------------------- */
+/* --- Environment
+ * --------------------------------------------------------------- */
 
 static const char *value_of(const char *const *list, const char *name)
 {
@@ -296,16 +296,24 @@ static const char *value_of(const char *const *list, const char *name)
     return NULL;
 }
 
-static const char *const taken_out[] = {
-    "CUBLAS_WORKSPACE_CONFIG", "CUBLAS_LOGINFO_DBG", "CUBLASLT_LOG_LEVEL",
-    "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT",
-    "CUDA_DISABLE_PTX_JIT", "CUDA_MODULE_LOADING",
-    "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_INJECTION64_PATH", "LD_PRELOAD",
-    "OMP_NUM_THREADS", "GOTO_NUM_THREADS", "OPENBLAS_NUM_THREADS",
-    "OPENBLAS_VERBOSE"};
-static const char *const passed[] = {
-    "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "OPENBLAS_CORETYPE",
-    "OPENBLAS_L2_SIZE", "GP_SOMETHING_ELSE"};
+static const char *const taken_out[] = {"CUBLAS_WORKSPACE_CONFIG",
+                                        "CUBLAS_LOGINFO_DBG",
+                                        "CUBLASLT_LOG_LEVEL",
+                                        "NVIDIA_TF32_OVERRIDE",
+                                        "CUDA_LAUNCH_BLOCKING",
+                                        "CUDA_FORCE_PTX_JIT",
+                                        "CUDA_DISABLE_PTX_JIT",
+                                        "CUDA_MODULE_LOADING",
+                                        "CUDA_DEVICE_MAX_CONNECTIONS",
+                                        "CUDA_INJECTION64_PATH",
+                                        "LD_PRELOAD",
+                                        "OMP_NUM_THREADS",
+                                        "GOTO_NUM_THREADS",
+                                        "OPENBLAS_NUM_THREADS",
+                                        "OPENBLAS_VERBOSE"};
+static const char *const passed[] = {"LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES",
+                                     "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE",
+                                     "GP_SOMETHING_ELSE"};
 
 enum {
     TAKEN_OUT = sizeof taken_out / sizeof *taken_out,

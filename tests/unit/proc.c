@@ -269,12 +269,13 @@ Test(proc, chatter_and_descriptors)
 
     folder_make(&folder);
     how.chatter = open(folder_file(&folder, "log"), O_RDWR | O_CREAT, 0600);
-    given = open(folder_file(&folder, "given"), O_RDWR | O_CREAT | O_CLOEXEC,
-                 0600);
+    given =
+        open(folder_file(&folder, "given"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     how.inherit = &given;
     how.inherit_count = 1;
     snprintf(text, sizeof text,
-             "#!/bin/sh\necho chat >&2\ncat /proc/self/fd/%d\nread go\n", given);
+             "#!/bin/sh\necho chat >&2\ncat /proc/self/fd/%d\nread go\n",
+             given);
     cr_assert_eq(write(given, "kept\n", 5), 5);
     lseek(given, 0, SEEK_SET);
     how.path = folder_write(&folder, "child", text, 0755);
@@ -287,7 +288,8 @@ Test(proc, chatter_and_descriptors)
     finish(&folder, &proc);
 }
 
-/* --- Ends ----------------------------------------------------------------------- */
+/* --- Ends
+ * ----------------------------------------------------------------------- */
 
 Test(proc, a_polite_child_ends_by_itself)
 {
@@ -347,7 +349,11 @@ Test(proc, children_die_with_their_parent)
     }
     cr_assert_eq(read(pids[0], &child, sizeof child), sizeof child);
     cr_assert_eq(waitpid(parent, NULL, 0), parent);
-    cr_assert(child > 0 && gone(child));
+    cr_assert_gt(child, 0);
+    if (!gone(child)) {
+        kill(child, SIGKILL);
+        cr_assert_fail("it lived on");
+    }
     close(pids[0]);
     close(pids[1]);
 }

@@ -72,7 +72,9 @@ Test(relation, variants_are_part_of_the_bits)
 {
     int64_t groups[4];
     const char *const more[] = {"a", "ab", "ab", "ba"};
+    const char *const less[] = {"ab", "a", "ba", "b"};
 
+    cr_assert_eq(grouped(less, groups, 4).value, 4);
     cr_assert_eq(grouped(more, groups, 4).value, 3);
     cr_assert(groups[0] == 0 && groups[1] == 1 && groups[2] == 1 &&
               groups[3] == 2);

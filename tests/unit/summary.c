@@ -26,14 +26,13 @@ static void says(const struct gp_summary *summary,
     gp_buf_free(&buf);
 }
 
-static const char whole[] = JOURNAL_HEAD("4")
-    JOURNAL_WORKER("0", "naive", JOURNAL_CPU)
-    JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS)
-    JOURNAL_RUN("two", "naive", "f32", "0", JOURNAL_FAIL)
-    JOURNAL_RUN("three", "naive", "f32", "0", JOURNAL_SKIP("not offered"))
-    JOURNAL_RUN("four", "naive", "f32", "0", JOURNAL_ERROR)
-    JOURNAL_RELATION("\"observed\"", "pass")
-    JOURNAL_END;
+static const char whole[] =
+    JOURNAL_HEAD("4") JOURNAL_WORKER("0", "naive", JOURNAL_CPU)
+        JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS)
+            JOURNAL_RUN("two", "naive", "f32", "0", JOURNAL_FAIL) JOURNAL_RUN(
+                "three", "naive", "f32", "0", JOURNAL_SKIP("not offered"))
+                JOURNAL_RUN("four", "naive", "f32", "0", JOURNAL_ERROR)
+                    JOURNAL_RELATION("\"observed\"", "pass") JOURNAL_END;
 
 Test(summary, counts_of_a_whole_journal)
 {
@@ -79,15 +78,15 @@ Test(summary, a_green_journal)
     struct gp_summary summary;
 
     reads(JOURNAL_HEAD("1") JOURNAL_WORKER("0", "naive", JOURNAL_CPU)
-              JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS)
-                  JOURNAL_END,
+              JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS) JOURNAL_END,
           &summary);
     cr_assert_eq(gp_summary_exit(&summary), 0);
     says(&summary, gp_summary_outcome, "Everything that was judged passed");
     gp_summary_free(&summary);
 }
 
-/* --- Not whole ------------------------------------------------------------------ */
+/* --- Not whole
+ * ------------------------------------------------------------------ */
 
 Test(summary, a_run_that_was_stopped)
 {
@@ -104,8 +103,8 @@ Test(summary, a_run_that_was_stopped)
     says(&summary, gp_summary_outcome, "Not green");
     gp_summary_free(&summary);
     /* Stopped after its last run is stopped, and not green. */
-    reads(JOURNAL_HEAD("1") JOURNAL_RUN("one", "naive", "f32", "0",
-                                        JOURNAL_PASS),
+    reads(JOURNAL_HEAD("1")
+              JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS),
           &summary);
     cr_assert_eq(gp_summary_exit(&summary), 3);
     gp_summary_free(&summary);
@@ -152,8 +151,7 @@ Test(summary, every_cut)
     }
 }
 
-static void refused(const char *lines, enum gp_err_kind kind,
-                    const char *words)
+static void refused(const char *lines, enum gp_err_kind kind, const char *words)
 {
     struct gp_summary summary = {.missing = 99};
     struct gp_err err = {0};
@@ -190,21 +188,22 @@ Test(summary, what_is_no_journal)
     cr_assert_not_null(strstr(err.text, "/nonexistent/results.jsonl"));
 }
 
-/* --- More than once, less than judged ---------------------------------------------- */
+/* --- More than once, less than judged
+ * ---------------------------------------------- */
 
 Test(summary, the_later_record_counts)
 {
     struct gp_summary summary;
 
     reads(JOURNAL_HEAD("2") JOURNAL_RUN("one", "a", "f32", "0", JOURNAL_ERROR)
-              JOURNAL_RUN("two", "a", "f32", "0", JOURNAL_PASS) JOURNAL_END
-                  JOURNAL_RUN("one", "a", "f32", "0", JOURNAL_PASS)
-                      JOURNAL_RELATION("", "fail")
-                          JOURNAL_RELATION("", "pass") JOURNAL_END,
+              JOURNAL_RUN("two", "a", "f32", "0", JOURNAL_PASS)
+                  JOURNAL_END JOURNAL_RUN("one", "a", "f32", "0", JOURNAL_PASS)
+                      JOURNAL_RELATION("", "fail") JOURNAL_RELATION("", "pass")
+                          JOURNAL_END,
           &summary);
     cr_assert_eq(json_array_size(summary.runs), 2);
-    cr_assert_str_eq(
-        gp_json_str_or(json_array_get(summary.runs, 0), "id", ""), "one");
+    cr_assert_str_eq(gp_json_str_or(json_array_get(summary.runs, 0), "id", ""),
+                     "one");
     cr_assert_eq(summary.counts.pass, 2);
     cr_assert_eq(summary.counts.error, 0);
     cr_assert_eq(summary.counts.relations, 1);
@@ -269,7 +268,8 @@ Test(summary, relations_count)
     gp_summary_free(&summary);
 }
 
-/* --- What was measured --------------------------------------------------------------- */
+/* --- What was measured
+ * --------------------------------------------------------------- */
 
 Test(summary, no_gpu_is_said_first)
 {

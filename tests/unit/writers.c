@@ -7,17 +7,15 @@
 #include "reports/writer.h"
 #include "tests/unit/journal.h"
 
-static const char lines[] = JOURNAL_HEAD("5")
-    JOURNAL_WORKER("0", "naive", JOURNAL_CPU)
-    JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS)
-    JOURNAL_RUN("two", "naive", "f32", "0", JOURNAL_FAIL)
-    JOURNAL_RUN("three", "naive", "f32", "0", JOURNAL_SKIP("not offered"))
-    JOURNAL_RUN("four", "naive", "f32", "0", JOURNAL_ERROR)
-    JOURNAL_RELATION("\"observed\"", "pass")
-    JOURNAL_END;
+static const char lines[] =
+    JOURNAL_HEAD("5") JOURNAL_WORKER("0", "naive", JOURNAL_CPU)
+        JOURNAL_RUN("one", "naive", "f32", "0", JOURNAL_PASS)
+            JOURNAL_RUN("two", "naive", "f32", "0", JOURNAL_FAIL) JOURNAL_RUN(
+                "three", "naive", "f32", "0", JOURNAL_SKIP("not offered"))
+                JOURNAL_RUN("four", "naive", "f32", "0", JOURNAL_ERROR)
+                    JOURNAL_RELATION("\"observed\"", "pass") JOURNAL_END;
 
-static void written(const char *journal, const char *format,
-                    struct gp_buf *buf)
+static void written(const char *journal, const char *format, struct gp_buf *buf)
 {
     const struct gp_writer *writer = gp_writer_find(format);
     struct gp_summary summary = {0};
@@ -118,7 +116,8 @@ Test(writers, junit_has_the_four_verdicts)
     gp_buf_free(&buf);
 }
 
-/* --- Hostile text ------------------------------------------------------------------- */
+/* --- Hostile text
+ * ------------------------------------------------------------------- */
 
 static const char hostile[] =
     JOURNAL_HEAD("1") JOURNAL_WORKER("0", "naive\\u001b[31m<b>", JOURNAL_CPU)
