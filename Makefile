@@ -135,6 +135,14 @@ $(BUILDDIR)/unit: $(call object,$(UNIT_SRC)) $(LIB)
 unit: $(BUILDDIR)/unit
 	@$(BUILDDIR)/unit $(UNIT_ARGS)
 
+# Ratios measured in one run, never asserted.
+$(BUILDDIR)/bench: $(call object,tests/bench/bench.c) $(LIB)
+	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(OPENBLAS_LIBS) $(COMMON_LIBS)
+$(OBJ)/tests/bench/bench.c.o: CPPFLAGS += $(OPENBLAS_CFLAGS)
+
+bench: $(BUILDDIR)/bench
+	@$(BUILDDIR)/bench $(BENCH_ARGS)
+
 lint:
 	@ci/lint.sh
 

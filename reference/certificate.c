@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/base/hash.h"
+#include "harness/base/parallel.h"
 #include "harness/base/shm.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
@@ -17,7 +18,7 @@
 __extension__ typedef __int128 int128;
 
 #define PRIME ((INT64_C(1) << 61) - 1)
-enum { BLOCK = 4096, SAMPLES = 64 };
+enum { BLOCK = 4096, SAMPLES = 64, ROWS = 256 };
 
 static uint64_t word(uint64_t seed, uint64_t what, int64_t i)
 {
@@ -34,32 +35,46 @@ static int64_t modulo(int128 x)
     return (int64_t)(r < 0 ? r + PRIME : r);
 }
 
-/* sums[i] += v[i] * 2^grid * x, a matrix column times a residue. The elements
- * are below 2^53 and x below 2^61: 2^13 such terms fit 127 bits. */
-static void column_times(const double *v, double scale, int64_t x,
-                         int64_t count, int128 *sums)
-{
-    for (int64_t i = 0; i < count; i++)
-        sums[i] += (int128)(int64_t)(v[i] * scale) * x;
-}
+/* One product of a matrix, rows x cols, with residues; to[i] is row i's. */
+struct times {
+    const double *matrix;
+    int64_t rows, cols;
+    double scale; /* makes integers of the elements */
+    const int128 *x;
+    int128 *to;
+};
 
-static void reduce(int128 *sums, int64_t count)
+/* The elements are below 2^53 and x below 2^61: 2^12 products fit 127 bits. */
+static void rows_times(void *ctx, size_t block)
 {
-    for (int64_t i = 0; i < count; i++)
-        sums[i] = modulo(sums[i]);
-}
+    const struct times *t = ctx;
+    int64_t from = (int64_t)block * ROWS, to = from + ROWS;
 
-/* to = M x modulo P, M rows x cols. */
-static void matrix_times(const double *matrix, int64_t rows, int64_t cols,
-                         double scale, const int128 *x, int128 *to)
-{
-    memset(to, 0, (size_t)rows * sizeof *to);
-    for (int64_t j = 0; j < cols; j++) {
-        column_times(matrix + j * rows, scale, (int64_t)x[j], rows, to);
-        if (j % 4096 == 4095)
-            reduce(to, rows);
+    to = to < t->rows ? to : t->rows;
+    for (int64_t i = from; i < to; i++)
+        t->to[i] = 0;
+    for (int64_t j = 0; j < t->cols; j++) {
+        const double *column = t->matrix + j * t->rows;
+        int64_t x = (int64_t)t->x[j];
+        for (int64_t i = from; i < to; i++)
+            t->to[i] += (int128)(int64_t)(column[i] * t->scale) * x;
+        if (j % 4096 == 4095 || j + 1 == t->cols)
+            for (int64_t i = from; i < to; i++)
+                t->to[i] = modulo(t->to[i]);
     }
-    reduce(to, rows);
+}
+
+static void matrix_times(const double *matrix, int64_t rows, int64_t cols,
+                         double scale, const int128 *x, int128 *to, bool alone)
+{
+    struct times times = {matrix, rows, cols, scale, x, to};
+    size_t blocks = (size_t)((rows + ROWS - 1) / ROWS);
+
+    if (alone)
+        gp_parallel(blocks, rows_times, &times);
+    else
+        for (size_t block = 0; block < blocks; block++)
+            rows_times(&times, block);
 }
 
 static int say_row(int64_t row, int64_t from, int64_t to, double off,
@@ -81,10 +96,10 @@ static int exact_block(const struct gp_certificate *it, int64_t from,
     for (int64_t j = from; j < to; j++)
         x[j - from] = (int64_t)(word(it->seed, 1, j) % (uint64_t)PRIME);
     matrix_times(it->b + from * it->k, it->k, to - from, ldexp(1, it->grid_b),
-                 x, y);
-    matrix_times(it->a, it->m, it->k, ldexp(1, it->grid_a), y, z);
+                 x, y, it->alone);
+    matrix_times(it->a, it->m, it->k, ldexp(1, it->grid_a), y, z, it->alone);
     matrix_times(it->c + from * it->m, it->m, to - from,
-                 ldexp(1, it->grid_a + it->grid_b), x, w);
+                 ldexp(1, it->grid_a + it->grid_b), x, w, it->alone);
     for (int64_t i = 0; i < it->m; i++)
         if (z[i] != w[i])
             return say_row(i, from, to, -1, err);

@@ -177,6 +177,7 @@ static int certify(const struct gp_reference *reference,
         .c = reference->ref + batch * gemm->m * gemm->n,
         .sums = scratch->sums,
         .seed = gp_hash_mix(reference->seed + (uint64_t)batch),
+        .alone = openblas_get_num_threads() > 1,
     };
 
     if (reference->family->grid)

@@ -81,7 +81,11 @@ struct gp_relation {
                   struct gp_finding *finding);
 };
 
-extern const struct gp_relation gp_relation_workspace;
+/* Number the members so that equal bits have equal numbers, from 0 in order
+ * of appearance; returns how many there are. */
+int64_t gp_member_groups(struct gp_member *members, size_t count);
+
+extern const struct gp_relation gp_relation_workspace, gp_relation_flag;
 extern const struct gp_relation *const gp_relations[]; /* ended by NULL */
 
 #endif

@@ -8,11 +8,6 @@ const struct gp_check *const gp_checks[] = {
     &gp_check_repeat, &gp_check_guard, NULL,
 };
 
-const struct gp_relation *const gp_relations[] = {
-    &gp_relation_workspace,
-    NULL,
-};
-
 bool gp_check_always(const struct gp_family *family)
 {
     (void)family;

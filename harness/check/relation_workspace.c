@@ -21,27 +21,12 @@ static bool applies(const struct gp_family *family)
     return family->reorders;
 }
 
-static bool same_bits(const struct gp_member *a, const struct gp_member *b)
-{
-    return a->variants == b->variants &&
-           memcmp(a->digests, b->digests,
-                  (size_t)a->variants * sizeof *a->digests) == 0;
-}
-
 static void judge(struct gp_member *members, size_t count,
                   struct gp_finding *finding)
 {
     struct gp_buf text = {0};
-    int64_t groups = 0;
+    int64_t groups = gp_member_groups(members, count);
 
-    for (size_t i = 0; i < count; i++) {
-        members[i].group = -1;
-        for (size_t j = 0; j < i && members[i].group < 0; j++)
-            if (same_bits(&members[i], &members[j]))
-                members[i].group = members[j].group;
-        if (members[i].group < 0)
-            members[i].group = groups++;
-    }
     finding->value = (double)groups;
     finding->limit = 1;
     for (int64_t group = 0; group < groups; group++) {
