@@ -42,14 +42,14 @@ BEGIN {
 
     json = "^harness/base/json[.]h$"
     yaml = "^harness/engine/load[^/]*[.]c$"
-    cblas = "^(reference/(refgemm|certificate)|harness/worker/backends/" \
-        "openblas)[.]c$"
+    cblas = "^(reference/refgemm|harness/worker/backends/openblas|" \
+        "tests/bench/bench)[.]c$"
     cuda = "^harness/worker/backends/cu[^/]*$"
     criterion = "^tests/unit/"
     words[json] = "harness/base/json.h"
     words[yaml] = "harness/engine/load*.c"
-    words[cblas] = "reference/refgemm.c, reference/certificate.c and " \
-        "harness/worker/backends/openblas.c"
+    words[cblas] = "reference/refgemm.c, harness/worker/backends/openblas.c " \
+        "and tests/bench/bench.c"
     words[cuda] = "harness/worker/backends/cu*"
     words[criterion] = "tests/unit"
 }

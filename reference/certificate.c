@@ -8,7 +8,7 @@
 #include "harness/base/parallel.h"
 #include "harness/base/shm.h"
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&         \
     !defined(__SANITIZE_ADDRESS__)
 #define WIDE __attribute__((target_clones("default", "avx2", "avx512f")))
 #else

@@ -24,7 +24,7 @@ struct gp_certificate {
     const float *sums; /* |A||B| from cblas_sgemm, m x n */
     uint64_t seed;
     int grid_a, grid_b; /* elements are multiples of 2^-grid */
-    bool alone; /* all processors may be used */
+    bool alone;         /* all processors may be used */
 };
 
 /* Certify an exact product. BACKEND with the row and column block that is

@@ -162,8 +162,7 @@ void gp_family_exact_column(const struct gp_family_args *args, int64_t j,
         to[i] = integer_of(gp_family_word(key, i), plan.q);
         if (sparse && args->operand == GP_B)
             place = place_of(plan.budget, gemm->k, i, sparse_key);
-        if (sparse &&
-            !exact_nonzero(&place, args->operand == GP_A ? i : j))
+        if (sparse && !exact_nonzero(&place, args->operand == GP_A ? i : j))
             to[i] = 0;
     }
 }

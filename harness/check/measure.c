@@ -122,8 +122,8 @@ static void measure_block(void *ctx, size_t block)
     int64_t at = (int64_t)block * BLOCK, end = at + BLOCK;
     double got[CHUNK];
 
-    *part = (struct part){.accuracy = {.worst = {.index = -1},
-                                       .first_unrounded = {.index = -1}}};
+    *part = (struct part){
+        .accuracy = {.worst = {.index = -1}, .first_unrounded = {.index = -1}}};
     end = end < whole->count ? end : whole->count;
     for (; at < end; at += CHUNK) {
         int64_t n = end - at < CHUNK ? end - at : CHUNK;

@@ -29,9 +29,8 @@ static const struct injection {
      9, 1000, ""},
     {"a bit in FP16 with an odd count", "f16" SHAPE, 63, 65, "bitx4x4094x0",
      "repeat", 4, 4094, ""},
-    {"a bit in the last of three batches",
-     "f32.nn.31x33x65.b3.dense.s1", 31, 33, "bitx7x2546x0", "repeat", 7, 2546,
-     "of batch 2"},
+    {"a bit in the last of three batches", "f32.nn.31x33x65.b3.dense.s1", 31,
+     33, "bitx7x2546x0", "repeat", 7, 2546, "of batch 2"},
     {"one repeat summed in another order", "f32" SHAPE, 63, 65, "variantx6",
      "repeat", 6, -1, ""},
     {"a changed input", "f32" SHAPE, 63, 65, "inputx77", "guard", -1, -1,
@@ -52,11 +51,10 @@ static bool caught(const json_t *record, const struct injection *injection)
     for (size_t i = 0; i < json_array_size(findings); i++) {
         const json_t *finding = json_array_get(findings, i);
         const json_t *where = json_object_get(finding, "where");
-        int64_t element = gp_json_int_or(where, "i", -1) +
-                          injection->m *
-                              (gp_json_int_or(where, "j", -1) +
-                               injection->n *
-                                   gp_json_int_or(where, "batch", 0));
+        int64_t element =
+            gp_json_int_or(where, "i", -1) +
+            injection->m * (gp_json_int_or(where, "j", -1) +
+                            injection->n * gp_json_int_or(where, "batch", 0));
         if (strcmp(gp_json_str_or(finding, "check", ""), injection->check) !=
                 0 ||
             strcmp(gp_json_str_or(finding, "verdict", ""), "fail") != 0)
@@ -126,9 +124,8 @@ static int tell(const char *folder, struct gp_session *session,
 static int plan_injections(struct gp_session *session, struct gp_err *err)
 {
     static const char *requirement[] = {"repeat"};
-    static const struct gp_case strict = {.name = "selftest",
-                                          .require = requirement,
-                                          .require_count = 1};
+    static const struct gp_case strict = {
+        .name = "selftest", .require = requirement, .require_count = 1};
     const char *const *backends = session->backends.count
                                       ? session->backends.words
                                       : session->auto_backends;

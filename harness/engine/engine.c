@@ -127,9 +127,9 @@ static void prepare_together(struct state *state, const struct gp_run *runs,
     }
     for (size_t w = 0; asked && w < pool->count; w++) {
         reply = NULL;
-        if (asked[w] && gp_worker_receive(pool->workers[w],
-                                          pool->options.execute_ms, &reply,
-                                          &ignored) == 0)
+        if (asked[w] &&
+            gp_worker_receive(pool->workers[w], pool->options.execute_ms,
+                              &reply, &ignored) == 0)
             json_decref(reply);
     }
     free(asked);

@@ -182,8 +182,8 @@ static int worker_lost(struct gp_worker *worker, struct gp_err *err)
     say_which(worker, err);
     if (worker->failures >= FAILURES_MOST) {
         worker->down = *err;
-        gp_err_prefix(&worker->down, "given up after %d failures in a row: ",
-                      FAILURES_MOST);
+        gp_err_prefix(&worker->down,
+                      "given up after %d failures in a row: ", FAILURES_MOST);
     }
     return -1;
 }
@@ -206,8 +206,8 @@ int gp_worker_receive(struct gp_worker *worker, int64_t timeout_ms,
 {
     struct gp_buf line = {0};
     json_t *reply = NULL;
-    int status = gp_proc_receive(&worker->proc, &line, timeout_ms,
-                                 GP_LINE_MOST, err);
+    int status =
+        gp_proc_receive(&worker->proc, &line, timeout_ms, GP_LINE_MOST, err);
 
     if (status == 0) {
         reply = gp_json_parse(gp_buf_text(&line), line.len, err);

@@ -261,12 +261,11 @@ static int get_order(const json_t *array, int64_t repeats,
 }
 
 int gp_wire_get_digests(const json_t *array, struct gp_digest **ret_digests,
-                        size_t *ret_count, size_t *ret_room,
-                        struct gp_err *err)
+                        size_t *ret_count, size_t *ret_room, struct gp_err *err)
 {
     for (size_t i = 0; i < json_array_size(array); i++) {
-        struct gp_digest *digest = gp_grow((void **)ret_digests, *ret_count,
-                                           ret_room, sizeof *digest);
+        struct gp_digest *digest =
+            gp_grow((void **)ret_digests, *ret_count, ret_room, sizeof *digest);
         if (get_digest(json_array_get(array, i), digest) != 0)
             return gp_err_set(err, GP_ERR_BACKEND,
                               "a digest is not 32 hexadecimal digits");

@@ -36,8 +36,8 @@ static void dgemm(struct bench *bench)
 {
     blasint n = (blasint)bench->n;
 
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1,
-                bench->a, n, bench->b, n, 0, bench->c, n);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, bench->a,
+                n, bench->b, n, 0, bench->c, n);
 }
 
 static void magnitudes(struct bench *bench)
@@ -176,8 +176,8 @@ int main(int argc, char **argv)
            openblas_get_config(), openblas_get_corename(),
            openblas_get_num_threads(), (long long)bench.n, rounds);
     printf("one dgemm                       %8.4f s  1.000\n", product);
-    printf("dgemm and certificate, dense    %8.4f s  %.3f\n",
-           product + checked, (product + checked) / product);
+    printf("dgemm and certificate, dense    %8.4f s  %.3f\n", product + checked,
+           (product + checked) / product);
     printf("dgemm and certificate, grid     %8.4f s  %.3f\n", product + exact,
            (product + exact) / product);
     printf("|A||B| and its certificate      %8.4f s  %.3f more\n",

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -319,7 +320,7 @@ Test(proc, a_stubborn_child_is_killed)
           "trap '' TERM INT HUP\nsleep 600 &\necho $!\n"
           "while :; do sleep 600; done");
     cr_assert_eq(gp_proc_receive(&proc, &line, LONG_MS, MOST, &err), 0);
-    grandchild = (pid_t)atoi(line.text);
+    grandchild = (pid_t)strtol(line.text, NULL, 10);
     pid = proc.pid;
     gp_buf_free(&line);
     gp_proc_stop(&proc, 50);

@@ -1,5 +1,6 @@
 #include "harness/worker/backends/cublas_device.h"
 
+#include <string.h>
 #include <stdio.h>
 
 #include "harness/worker/backends/cublas_facts.h"
@@ -58,13 +59,14 @@ static void set_version(json_t *device, const char *key, int version)
 
 static void uuid_text(const char bytes[16], char ret_text[64])
 {
-    char *at = ret_text;
+    unsigned char b[16];
 
-    at += sprintf(at, "GPU-");
-    for (int i = 0; i < 16; i++)
-        at += sprintf(at, "%s%02x",
-                      i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                      (unsigned)(unsigned char)bytes[i]);
+    memcpy(b, bytes, sizeof b);
+    snprintf(ret_text, 64,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+             "%02x%02x%02x%02x%02x%02x",
+             b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10],
+             b[11], b[12], b[13], b[14], b[15]);
 }
 
 static const char *mode_word(int mode)

@@ -36,7 +36,7 @@ struct gp_host {
     struct gp_job job;               /* its operands are not valid any more */
     struct gp_host_matrix matrix[3]; /* A, B, D */
     void *first;                     /* packed: the first output */
-    bool clean;         /* laid out, and nothing touched since */
+    bool clean;                      /* laid out, and nothing touched since */
     bool keeps_doubles; /* operands never change between launches, so that the
                            plain product may keep them as it needs them */
     void *doubles;      /* what it keeps; NULL: nothing */

@@ -13,10 +13,10 @@ enum { SQUARE = 8 }; /* columns turned at once, so that lines of cache serve */
 struct sides {
     int64_t side, other, k;
     bool kept, loaded; /* the room stays with the host; x and y are there */
-    double *x, *y; /* side x k, other x k: value v of l at v + l*count */
-    double *sums;  /* side */
-    float *narrow; /* side */
-    double *line;  /* scratch of SQUARE stored columns */
+    double *x, *y;     /* side x k, other x k: value v of l at v + l*count */
+    double *sums;      /* side */
+    float *narrow;     /* side */
+    double *line;      /* scratch of SQUARE stored columns */
 };
 
 /* Element (v, l) of one side from its laid out matrix: element (v, l) stands
@@ -65,7 +65,8 @@ static void chains(const struct sides *s, int64_t w, bool wide)
         s->sums[v] = (double)s->narrow[v];
 }
 
-static double scaled(const struct gp_gemm *gemm, double sum, double c, bool wide)
+static double scaled(const struct gp_gemm *gemm, double sum, double c,
+                     bool wide)
 {
     if (wide)
         return gemm->beta == 0 ? gemm->alpha * sum
@@ -110,8 +111,8 @@ static void multiply_batch(const struct gp_gemm *gemm, unsigned char *d,
 static int sides_make(struct gp_host *host, const struct gp_gemm *gemm,
                       bool rows_inside, struct sides *s, struct gp_err *err)
 {
-    bool whole = host->keeps_doubles && gemm->batch == 1 &&
-                 gemm->k == host->job.gemm.k;
+    bool whole =
+        host->keeps_doubles && gemm->batch == 1 && gemm->k == host->job.gemm.k;
     void *space = whole ? host->doubles : NULL;
 
     *s = (struct sides){.side = rows_inside ? gemm->m : gemm->n,
@@ -119,12 +120,11 @@ static int sides_make(struct gp_host *host, const struct gp_gemm *gemm,
                         .k = gemm->k,
                         .kept = whole,
                         .loaded = space != NULL};
-    if (!space &&
-        gp_matrix_alloc(&space,
-                        (size_t)((s->side + s->other) * s->k + 2 * s->side +
-                                 SQUARE * s->k) *
-                            sizeof(double),
-                        "the operands as doubles", err) != 0)
+    if (!space && gp_matrix_alloc(&space,
+                                  (size_t)((s->side + s->other) * s->k +
+                                           2 * s->side + SQUARE * s->k) *
+                                      sizeof(double),
+                                  "the operands as doubles", err) != 0)
         return -1;
     if (whole)
         host->doubles = space;
