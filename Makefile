@@ -78,6 +78,7 @@ $(BIN)/gemmproof: $(call object,$(CLI_SRC)) $(LIB)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(OPENBLAS_LIBS) $(YAML_LIBS) $(COMMON_LIBS)
 
+SRC_faulty := $(wildcard harness/worker/backends/faulty_*.c)
 LIBS_openblas := $(OPENBLAS_LIBS)
 LIBS_cublas := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt
 SRC_cublas := $(wildcard harness/worker/backends/cublas_*.c \
