@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,6 +197,22 @@ struct problem_words {
     bool has_lds;
 };
 
+/* A finite number, as the call takes it: in FP64 for FP64 operands, else in
+ * FP32. */
+static int factor(const struct gp_gemm *gemm, const char *text,
+                  double *ret_value)
+{
+    const struct gp_type *scale =
+        gp_type_find(gemm->in->bytes == 8 ? "f64" : "f32");
+    char *end;
+    double value = gp_type_round(scale, strtod(text, &end));
+
+    if (*end || end == text || !isfinite(value))
+        return -1;
+    *ret_value = value;
+    return 0;
+}
+
 static int parse_field(const char *field, struct gp_problem *problem,
                        struct problem_words *words)
 {
@@ -203,7 +220,8 @@ static int parse_field(const char *field, struct gp_problem *problem,
     char *end;
 
     if (strncmp(field, "ld+", 3) == 0)
-        return whole(field + 3, 1, &words->pad);
+        return whole(field + 3, 1, &words->pad) ||
+               words->pad > INT64_C(1) << 40;
     if (strncmp(field, "ld", 2) == 0 && isdigit((unsigned char)field[2])) {
         words->has_lds = true;
         return three(field + 2, words->lds);
@@ -219,14 +237,10 @@ static int parse_field(const char *field, struct gp_problem *problem,
         problem->seed = strtoull(field + 1, &end, 10);
         return errno || *end ? -1 : 0;
     }
-    if (strncmp(field, "alpha=", 6) == 0) {
-        gemm->alpha = strtod(field + 6, &end);
-        return *end || end == field + 6 ? -1 : 0;
-    }
-    if (strncmp(field, "beta=", 5) == 0) {
-        gemm->beta = strtod(field + 5, &end);
-        return *end || end == field + 5 ? -1 : 0;
-    }
+    if (strncmp(field, "alpha=", 6) == 0)
+        return factor(gemm, field + 6, &gemm->alpha);
+    if (strncmp(field, "beta=", 5) == 0)
+        return factor(gemm, field + 5, &gemm->beta);
     problem->family = gp_family_find(field);
     return problem->family ? 0 : -1;
 }
@@ -252,13 +266,16 @@ static int parse_problem(char *text, struct gp_problem *problem,
     int64_t sizes[3];
 
     *gemm = (struct gp_gemm){.batch = 1, .alpha = 1};
-    if (!field || id_value_back(field, type, sizeof type) != 0 ||
-        gp_type_pair_parse(type, &types, err) != 0)
+    if (!field || id_value_back(field, type, sizeof type) != 0)
+        return gp_err_set(err, GP_ERR_USAGE, "no type in it");
+    if (gp_type_pair_parse(type, &types, err) != 0)
         return -1;
     gemm->in = types.in;
     gemm->out = types.out;
     field = next_field(&text);
-    if (!field || gp_op_parse(field, &op, err) != 0)
+    if (!field)
+        return gp_err_set(err, GP_ERR_USAGE, "no op in it");
+    if (gp_op_parse(field, &op, err) != 0)
         return -1;
     gemm->trans_a = op.trans_a;
     gemm->trans_b = op.trans_b;

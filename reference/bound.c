@@ -125,8 +125,9 @@ void gp_bound_make(const struct gp_gemm *gemm,
                               compute_capability);
     double eps = d + acc * (1 + d), e_abs, omega;
     bool epilogue = gemm->alpha != 1 || gemm->beta != 0;
-    double scale = epilogue ? (1 + u_c) * (1 + u_c) : 1;
-    double e_rel = (1 + eps) * scale - 1;
+    /* (1 + eps) scale - 1, so written that units of 2^-53 are not lost. */
+    double over = epilogue ? u_c * (2 + u_c) : 0, scale = 1 + over;
+    double e_rel = epilogue ? eps + over * (1 + eps) : eps;
     double eta_out = gp_type_smallest(gemm->out) / 2;
 
     e_abs = fabs(gemm->alpha) * scale *
@@ -138,7 +139,7 @@ void gp_bound_make(const struct gp_gemm *gemm,
     if (arithmetic->in_output && u_o > u_c) {
         double s = (double)gp_bound_splits_in_output(gemm->k);
         double grow = pow(1 + u_o, s);
-        ret_bound->rel_mag = (1 + eps) * grow * scale - 1;
+        ret_bound->rel_mag = (1 + e_rel) * grow - 1;
         ret_bound->absolute = e_abs * grow + s * 2 * eta_out;
         omega = gp_type_largest(gemm->out);
     } else if (u_o > u_c) {

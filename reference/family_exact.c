@@ -7,7 +7,10 @@
 
 /* --- exact: integers whose sums are exact in every order and mode -------- */
 
-enum { EDGE = 64 }; /* first and last positions of k that must be seen */
+enum {
+    EDGE = 64,       /* first and last positions of k that must be seen */
+    SPARSE_LEAST = 8 /* nonzeros with which they are, rotating */
+};
 
 /* Integers below this are exact in every accumulator, partial and output: 2^24
  * in FP32 and in a tensor core (its fraction keeps 23 bits or more), 2^11 and
@@ -48,7 +51,9 @@ int gp_family_exact_plan(const struct gp_gemm *gemm,
 
     /* The results' unit is 2^-g, and C is one of -3..3 where it is read. */
     *ret_plan = (struct gp_family_exact){.c_max = beta != 0 ? 3 : 0};
-    sums = alpha > 0 ? floor((limit - 3 * beta) / alpha) : limit;
+    sums = limit - 3 * beta;
+    if (alpha > 0)
+        sums = floor(sums / alpha);
     if (ga < 0 || gb < 0 || sums < 1)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "the family exact needs alpha and beta with few "
@@ -61,6 +66,11 @@ int gp_family_exact_plan(const struct gp_gemm *gemm,
     ret_plan->q = (int64_t)(q < most ? q : most);
     if (ret_plan->q >= 1)
         return 0;
+    if (sums < SPARSE_LEAST)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "the family exact has room for %.0f terms of k = %lld "
+                          "in %s: too few to see the ends of k",
+                          sums, (long long)gemm->k, gemm->out->name);
     ret_plan->q = 1;
     ret_plan->budget = (int64_t)sums;
     ret_plan->sparse_a = gemm->m >= gemm->n;
@@ -84,7 +94,7 @@ struct place {
 static struct place place_of(int64_t budget, int64_t k, int64_t l,
                              uint64_t seed)
 {
-    int64_t edge = budget / 4 < EDGE ? budget / 4 : EDGE;
+    int64_t edge = 3 * budget / 8 < EDGE ? 3 * budget / 8 : EDGE;
     int64_t strata = budget - 2 * edge, middle = k - 2 * EDGE, s;
     struct place place = {k, l, budget, edge, strata, 0, 0, 0};
 

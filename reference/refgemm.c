@@ -68,7 +68,7 @@ double gp_reference_bytes(const struct gp_gemm *gemm)
     double operands = batch * ((a + b) * in + c * (double)gemm->out->bytes);
 
     /* kept; scratch; and once more the operands and an output, shared */
-    return 2 * operands + batch * c * (8 + 4 + (double)gemm->out->bytes) +
+    return 2 * operands + batch * c * (8 + 8 + (double)gemm->out->bytes) +
            (a + b) * 12 + c * 4;
 }
 
@@ -131,7 +131,7 @@ static void epilogue(struct gp_reference *reference, const struct scratch *in,
     const struct gp_gemm *gemm = &reference->gemm;
     int64_t each = gemm->m * gemm->n;
     double *ref = reference->ref + batch * each;
-    float *mag = reference->mag + batch * each;
+    double *mag = reference->mag + batch * each;
     double up = 1 / (1 - (double)gemm->k * 0x1p-24);
     double lost = (double)gemm->k * 0x1p-126, alpha = gemm->alpha;
     const struct gp_family_args args = {gemm, reference->seed, GP_C, batch};
@@ -144,7 +144,7 @@ static void epilogue(struct gp_reference *reference, const struct scratch *in,
             double s = ((double)in->sums[at] * up + lost) * (1 + 0x1p-50);
             double c = gemm->beta != 0 ? gemm->beta * in->column[i] : 0;
             ref[at] = gemm->beta != 0 ? alpha * ref[at] + c : alpha * ref[at];
-            mag[at] = round_up((fabs(alpha) * s + fabs(c)) * (1 + 0x1p-50));
+            mag[at] = (fabs(alpha) * s + fabs(c)) * (1 + 0x1p-50);
         }
         if (gemm->beta != 0)
             gp_type_store(gemm->out, in->column,
@@ -251,7 +251,7 @@ static int allocate(struct gp_reference *reference, struct gp_err *err)
                         "operand B", err) != 0 ||
         gp_matrix_alloc((void **)&reference->ref, results * 8, "the reference",
                         err) != 0 ||
-        gp_matrix_alloc((void **)&reference->mag, results * 4, "the magnitudes",
+        gp_matrix_alloc((void **)&reference->mag, results * 8, "the magnitudes",
                         err) != 0)
         return -1;
     if (gemm->beta != 0)

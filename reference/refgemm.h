@@ -22,7 +22,7 @@ struct gp_reference {
     void *a, *b, *c;
     /* m n batch values each, packed column-major. */
     double *ref;
-    float *mag; /* G, rounded up */
+    double *mag; /* G, rounded up */
     double error_rel;
     struct gp_bound_data data;
     double seconds; /* what making it took */

@@ -48,7 +48,7 @@ static int set_value(const struct gp_opt *option, const char *value,
     }
     if (option->kind == GP_OPT_LIST) {
         copy = gp_arena_copy(arena, value);
-        if (!*copy)
+        if (!copy[strspn(copy, ",")])
             return gp_err_set(err, GP_ERR_USAGE, "%s has an empty value",
                               option->name);
         for (char *word = strtok_r(copy, ",", &rest); word;

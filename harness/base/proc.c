@@ -169,6 +169,10 @@ int gp_proc_receive(struct gp_proc *proc, struct gp_buf *line,
             return ended(proc, err);
         gp_buf_add(&proc->pending, part, (size_t)got);
     }
+    if (line->len > most)
+        return gp_err_set(err, GP_ERR_BACKEND,
+                          "the worker's answer is longer than %zu bytes",
+                          most);
     return 0;
 }
 

@@ -65,7 +65,7 @@ static void one_element(const struct gp_reference *reference,
                         struct gp_accuracy *accuracy, struct sums *sums)
 {
     const struct gp_type *out = reference->gemm.out;
-    double ref = reference->ref[index], mag = (double)reference->mag[index];
+    double ref = reference->ref[index], mag = reference->mag[index];
     double rounded, error, limit, ulps;
 
     if (!isfinite(got)) {

@@ -43,6 +43,15 @@ static void say_different(const struct gp_evidence *evidence,
         finding->flags |= GP_OBSERVED;
 }
 
+/* Does a variant differ from the first in its digest alone? */
+static bool same_bytes(const struct gp_evidence *evidence)
+{
+    for (int64_t v = 0; v < evidence->differences; v++)
+        if (evidence->differing[v] == 0)
+            return true;
+    return false;
+}
+
 static void judge(const struct gp_evidence *evidence,
                   struct gp_finding *finding)
 {
@@ -55,6 +64,10 @@ static void judge(const struct gp_evidence *evidence,
                        "%lld and differs from the first in %lld elements",
                        (long long)evidence->last_variant,
                        (long long)evidence->last_differing);
+    else if (same_bytes(evidence))
+        gp_finding_say(finding, GP_ERROR,
+                       "digests and bytes disagree: an output with another "
+                       "digest than the first has the same bytes");
     else if (evidence->variants > 1)
         say_different(evidence, finding);
     else if (evidence->run->repeats > 1)

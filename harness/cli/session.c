@@ -96,6 +96,8 @@ static void expand_all(struct gp_opt_list *list, const char *const *all)
         gp_opt_list_free(list);
 }
 
+enum { SECONDS_MOST = 1000000 };
+
 int gp_session_parse(struct gp_session *session, int argc, char **argv,
                      struct gp_err *err)
 {
@@ -123,6 +125,12 @@ int gp_session_parse(struct gp_session *session, int argc, char **argv,
         return gp_err_set(err, GP_ERR_USAGE,
                           "--known and --no-known exclude each other: leave "
                           "one out");
+    if (session->start_timeout > SECONDS_MOST ||
+        session->execute_timeout > SECONDS_MOST)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "--start-timeout and --execute-timeout take 1 to %d "
+                          "seconds",
+                          SECONDS_MOST);
     if (session->repeats > GP_REPEATS_MOST)
         return gp_err_set(err, GP_ERR_USAGE, "--repeats takes 1 to %d",
                           GP_REPEATS_MOST);

@@ -65,20 +65,28 @@ static struct gp_problem *add_problem(struct expansion *expansion,
     return problem;
 }
 
-static void add_run(struct expansion *expansion, struct gp_run *run)
+/* Add a run unless its id is in the plan. */
+static void add_once(struct expansion *expansion, struct gp_run *run,
+                     const char *id)
 {
     struct gp_plan *plan = expansion->plan;
+
+    if (json_object_get(expansion->seen, id))
+        return;
+    run->id = gp_arena_copy(&plan->arena, id);
+    gp_json_set(expansion->seen, run->id, json_true());
+    *(struct gp_run *)gp_grow((void **)&plan->runs, plan->runs_count,
+                              &plan->runs_room, sizeof *run) = *run;
+    plan->runs_count++;
+}
+
+static void add_run(struct expansion *expansion, struct gp_run *run)
+{
     struct gp_buf id = {0};
 
     gp_run_id(run, &id);
-    if (selected(expansion->select, gp_buf_text(&id)) &&
-        !json_object_get(expansion->seen, gp_buf_text(&id))) {
-        run->id = gp_arena_copy(&plan->arena, gp_buf_text(&id));
-        gp_json_set(expansion->seen, run->id, json_true());
-        *(struct gp_run *)gp_grow((void **)&plan->runs, plan->runs_count,
-                                  &plan->runs_room, sizeof *run) = *run;
-        plan->runs_count++;
-    }
+    if (selected(expansion->select, gp_buf_text(&id)))
+        add_once(expansion, run, gp_buf_text(&id));
     gp_buf_free(&id);
 }
 
@@ -256,6 +264,12 @@ static void problem_major(struct gp_plan *plan, json_t *problems)
     plan->runs = sorted;
     plan->runs_room = plan->runs_count + 1;
     free(next);
+    /* A problem without a run is none. */
+    plan->problems_count = 0;
+    for (size_t r = 0; r < plan->runs_count; r++)
+        if (r == 0 || sorted[r].problem != sorted[r - 1].problem)
+            plan->problems[plan->problems_count++] =
+                (struct gp_problem *)sorted[r].problem;
 }
 
 static int nothing_selected(const struct gp_suite *suite,
@@ -297,15 +311,47 @@ int gp_expand(const struct gp_suite *suite, const struct gp_select *select,
     return status;
 }
 
+/* What an id gave, as a case's run would be added. */
+static void add_parsed(struct expansion *expansion)
+{
+    const struct gp_select *select = expansion->select;
+    struct gp_plan *plan = expansion->plan;
+    struct gp_run run = plan->runs[--plan->runs_count];
+    struct gp_buf id = {0};
+
+    plan->problems_count--;
+    run.problem = add_problem(expansion, run.problem);
+    if (select->repeats)
+        run.repeats = select->repeats;
+    if (select->fault.kind != GP_FAULT_NONE)
+        run.fault = select->fault;
+    gp_run_id(&run, &id);
+    add_once(expansion, &run, gp_buf_text(&id));
+    gp_buf_free(&id);
+}
+
 int gp_expand_ids(const struct gp_select *select, struct gp_plan *plan,
                   struct gp_err *err)
 {
+    struct expansion expansion = {select,           NULL,             plan,
+                                  gp_json_object(), gp_json_object(), err};
+    int status = 0;
+
     plan->suite = "ids";
-    for (const char *const *id = select->only; *id; id++) {
-        if (gp_run_parse(*id, plan, err) != 0)
-            return -1;
-        if (select->repeats)
-            plan->runs[plan->runs_count - 1].repeats = select->repeats;
+    if (select->match || select->backends || select->modes ||
+        select->workspaces)
+        status = gp_err_set(err, GP_ERR_USAGE,
+                            "an id without a case file says all of a run: "
+                            "leave --match, --backend, --mode and --workspace "
+                            "out, or change the id");
+    for (const char *const *id = select->only; *id && status == 0; id++) {
+        status = gp_run_parse(*id, plan, err);
+        if (status == 0)
+            add_parsed(&expansion);
     }
-    return 0;
+    if (status == 0)
+        problem_major(plan, expansion.problems);
+    json_decref(expansion.seen);
+    json_decref(expansion.problems);
+    return status;
 }

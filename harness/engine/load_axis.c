@@ -243,7 +243,7 @@ static int one_backend(struct gp_load *load, yaml_node_t *node, void *to,
         return -1;
     name = strspn(word, GP_LOAD_NAME);
     if (word[name] == '=')
-        variant = 1 + strspn(word + name + 1, GP_LOAD_NAME "._");
+        variant = 1 + strspn(word + name + 1, GP_LOAD_NAME);
     if (name == 0 || word[name + variant] || variant == 1)
         return gp_load_fail(load, node, err,
                             "a backend is '%s': write its name in a to z, 0 "

@@ -80,6 +80,12 @@ static int check_hello(const json_t *hello, struct gp_err *err)
         gp_json_get_array(hello, "offers", &part, err) ||
         gp_json_get_array(hello, "schedules", &part, err))
         return gp_err_prefix(err, "its hello cannot be used: ");
+    number = gp_json_int_or(hello, "protocol", -1);
+    if (number != GP_PROTOCOL)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "it speaks protocol %lld, not %d: install program "
+                          "and workers of one version",
+                          (long long)number, GP_PROTOCOL);
     return 0;
 }
 
@@ -227,7 +233,6 @@ int gp_worker_receive(struct gp_worker *worker, int64_t timeout_ms,
         json_decref(reply);
         return say_which(worker, err);
     }
-    worker->failures = 0;
     *ret_reply = reply;
     return 0;
 }
@@ -237,7 +242,12 @@ int gp_worker_ask(struct gp_worker *worker, const json_t *request,
 {
     if (gp_worker_send(worker, request, err) != 0)
         return -1;
-    return gp_worker_receive(worker, timeout_ms, ret_reply, err);
+    if (gp_worker_receive(worker, timeout_ms, ret_reply, err) != 0)
+        return -1;
+    /* Greeting and preparing is not yet doing. */
+    if (strcmp(gp_json_str_or(request, "op", ""), "execute") == 0)
+        worker->failures = 0;
+    return 0;
 }
 
 int gp_worker_capability(const struct gp_worker *worker)

@@ -187,6 +187,9 @@ static int get_audit(const json_t *object, struct gp_audit *ret_audit,
         gp_json_get_int(object, "sentinel_first", &ret_audit->sentinel_first,
                         err))
         return -1;
+    if (ret_audit->guard_bytes < 0 || ret_audit->input_elements < 0 ||
+        ret_audit->sentinels_left < 0)
+        return gp_err_set(err, GP_ERR_BACKEND, "a negative count in the audit");
     snprintf(ret_audit->guard_where, sizeof ret_audit->guard_where, "%s",
              guard);
     snprintf(ret_audit->input_where, sizeof ret_audit->input_where, "%.3s",
