@@ -220,8 +220,8 @@ static int parse_field(const char *field, struct gp_problem *problem,
     char *end;
 
     if (strncmp(field, "ld+", 3) == 0)
-        return whole(field + 3, 1, &words->pad) ||
-               words->pad > INT64_C(1) << 40;
+        return whole(field + 3, 1, &words->pad) || words->pad > INT64_C(1)
+                                                                    << 40;
     if (strncmp(field, "ld", 2) == 0 && isdigit((unsigned char)field[2])) {
         words->has_lds = true;
         return three(field + 2, words->lds);

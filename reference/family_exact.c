@@ -67,10 +67,11 @@ int gp_family_exact_plan(const struct gp_gemm *gemm,
     if (ret_plan->q >= 1)
         return 0;
     if (sums < SPARSE_LEAST)
-        return gp_err_set(err, GP_ERR_UNSUPPORTED,
-                          "the family exact has room for %.0f terms of k = %lld "
-                          "in %s: too few to see the ends of k",
-                          sums, (long long)gemm->k, gemm->out->name);
+        return gp_err_set(
+            err, GP_ERR_UNSUPPORTED,
+            "the family exact has room for %.0f terms of k = %lld "
+            "in %s: too few to see the ends of k",
+            sums, (long long)gemm->k, gemm->out->name);
     ret_plan->q = 1;
     ret_plan->budget = (int64_t)sums;
     ret_plan->sparse_a = gemm->m >= gemm->n;

@@ -171,8 +171,7 @@ int gp_proc_receive(struct gp_proc *proc, struct gp_buf *line,
     }
     if (line->len > most)
         return gp_err_set(err, GP_ERR_BACKEND,
-                          "the worker's answer is longer than %zu bytes",
-                          most);
+                          "the worker's answer is longer than %zu bytes", most);
     return 0;
 }
 

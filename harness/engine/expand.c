@@ -333,8 +333,8 @@ static void add_parsed(struct expansion *expansion)
 int gp_expand_ids(const struct gp_select *select, struct gp_plan *plan,
                   struct gp_err *err)
 {
-    struct expansion expansion = {select,           NULL,             plan,
-                                  gp_json_object(), gp_json_object(), err};
+    struct expansion expansion = {
+        select, NULL, plan, gp_json_object(), gp_json_object(), err};
     int status = 0;
 
     plan->suite = "ids";

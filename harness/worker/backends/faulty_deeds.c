@@ -167,8 +167,9 @@ static void write_input_a(struct gp_host *host,
     int64_t last = gp_gemm_count(gemm, GP_A) - 1;
 
     if (product->last)
-        host->matrix[GP_A].data[(size_t)gp_gemm_place(gemm, GP_A, last) *
-                                gemm->in->bytes] ^= 1;
+        host->matrix[GP_A]
+            .data[(size_t)gp_gemm_place(gemm, GP_A, last) * gemm->in->bytes] ^=
+            1;
 }
 
 /* --- Another answer at another repeat ------------------------------------- */
