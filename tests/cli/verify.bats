@@ -71,7 +71,7 @@ stub() {
     verify
     [ "$status" -eq 0 ]
     [ "$(head -n 1 "$BATS_TEST_TMPDIR/stdout")" = \
-        "selftest: 8 of 8 planted faults caught" ]
+        "selftest: 17 of 17 planted faults caught" ]
     sed -n 2p "$BATS_TEST_TMPDIR/stdout" | grep -q '^No GPU was measured'
     grep -qF "$out/run" "$BATS_TEST_TMPDIR/stderr"
     head -n 1 "$out/run/report.md" | grep -q 'No GPU was measured'
@@ -115,7 +115,7 @@ stub() {
     verify BACKEND=faulty=die-hello
     [ "$status" -eq 3 ]
     grep -q '^MISSED: a bit in the first element' "$BATS_TEST_TMPDIR/stdout"
-    grep -q '0 of 8 planted faults caught' "$BATS_TEST_TMPDIR/stdout"
+    grep -q '0 of 9 planted faults caught' "$BATS_TEST_TMPDIR/stdout"
     [ ! -e "$out/run" ]
 }
 
