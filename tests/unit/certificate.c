@@ -43,8 +43,14 @@ static struct made empty(int64_t m, int64_t n, int64_t k)
                         .c = calloc((size_t)(m * n), 8),
                         .sums = calloc((size_t)(m * n), 4)};
 
-    made.it = (struct gp_certificate){m,      n,         k, made.a, made.b,
-                                      made.c, made.sums, 1, 0,      0};
+    made.it = (struct gp_certificate){.m = m,
+                                      .n = n,
+                                      .k = k,
+                                      .a = made.a,
+                                      .b = made.b,
+                                      .c = made.c,
+                                      .sums = made.sums,
+                                      .seed = 1};
     return made;
 }
 

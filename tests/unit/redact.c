@@ -73,7 +73,7 @@ Test(redact, what_is_needed_stays)
         "{\"repro\":\"gemmproof repro f32.nn.8x8x8.exact.s1/cublas/default\"}");
     kept("{\"source\":\"cases/default.yaml:33\"}");
     kept("{\"text\":\"4 GB/s, 1 / 2, n/a, and/or\"}");
-    kept("{\"name\":\"NVIDIA GPU-like\",\"version\":\"13.1\"}");
+    kept("{\"name\":\"NVIDIA H200\",\"version\":\"13.1\"}");
     kept("{\"hostile\":\"x\",\"worker\":0,\"done\":true,\"none\":null}");
     kept("{\"text\":\"\"}");
     kept("{}");
