@@ -182,12 +182,23 @@ double gp_certificate_dot(const double *a, int64_t step_a, const double *b,
     return high + low;
 }
 
+/* What an element's error scales with, in units of 2^-53: S where the sum
+ * wanders about zero, sqrt(k) |sum| where it grows (docs/checks.md). */
+WIDE static void keep_largest(const float *sums, const double *c, double drift,
+                              int64_t count, double *most)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double scale = (double)sums[i] + drift * fabs(c[i]);
+        most[i] = scale > most[i] ? scale : most[i];
+    }
+}
+
 /* One block: r = C x - A (B x) with x = +-1, row by row. */
 static int rounded_block(const struct gp_certificate *it, int64_t from,
                          int64_t to, double *space, struct gp_err *err)
 {
     double *yh = space, *yl = yh + it->k, *zh = yl + it->k, *zl = zh + it->m;
-    double *most = zl + it->m, slack;
+    double *most = zl + it->m, slack, drift = 0.25 * sqrt((double)it->k);
 
     memset(space, 0, (size_t)(2 * it->k + 3 * it->m) * sizeof *space);
     for (int64_t j = from; j < to; j++) {
@@ -195,13 +206,12 @@ static int rounded_block(const struct gp_certificate *it, int64_t from,
         const float *sums = it->sums + j * it->m;
         add_column(it->b + j * it->k, sign, it->k, yh, yl);
         add_column(it->c + j * it->m, -sign, it->m, zh, zl);
-        for (int64_t i = 0; i < it->m; i++)
-            most[i] = (double)sums[i] > most[i] ? (double)sums[i] : most[i];
+        keep_largest(sums, it->c + j * it->m, drift, it->m, most);
     }
     for (int64_t l = 0; l < it->k; l++)
         add_scaled(it->a + l * it->m, yh[l], yl[l], it->m, zh, zl);
-    /* Each element is off by about 0.4 (at most, on zero-mean data) units of
-     * 2^-53 S, with random signs: 8 standard deviations of twice that. */
+    /* Each element is off by at most about 0.4 of its scale, with random
+     * signs: 8 standard deviations of twice that. */
     slack = 8 * sqrt((double)(to - from)) * 0x1p-53;
     for (int64_t i = 0; i < it->m; i++)
         if (!(fabs(zh[i] + zl[i]) <= slack * most[i]))

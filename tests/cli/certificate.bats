@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# An OpenBLAS that multiplies wrongly: the reference's certificate finds it, and
+# no worker is judged by it. Run from the root: bats tests/cli/certificate.bats
+
+load runs
+
+# preload WHERE HOW: wrong.so has a cblas_dgemm whose products with m = 24 are
+# wrong in element WHERE by HOW, an expression of the element x and of S, its
+# sum of magnitudes. (Workers do not see LD_PRELOAD: only the reference is.)
+preload() {
+    if ldd "$GEMMPROOF" | grep -q libasan; then
+        skip 'AddressSanitizer wants to be loaded first'
+    fi
+    cat > wrong.c << END
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <math.h>
+void cblas_dgemm(int layout, int s, int t, int m, int n, int k, double alpha,
+                 const double *a, int lda, const double *b, int ldb,
+                 double beta, double *c, int ldc)
+{
+    void (*real)(int, int, int, int, int, int, double, const double *, int,
+                 const double *, int, double, double *, int);
+    int at = $1;
+    double x, S = 0;
+    *(void **)&real = dlsym(RTLD_NEXT, "cblas_dgemm");
+    real(layout, s, t, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    if (m != 24)
+        return;
+    x = c[at % m + at / m * ldc];
+    for (int l = 0; l < k; l++)
+        S += fabs(a[at % m + l * lda] * b[l + at / m * ldb]);
+    c[at % m + at / m * ldc] = $2;
+}
+END
+    gcc -shared -fPIC -o wrong.so wrong.c -ldl
+}
+
+# wrongly STATUS WORDS...: a run with it ends with that status.
+wrongly() {
+    rm -rf o
+    LD_PRELOAD="$PWD/wrong.so" ends "$@" --out o
+}
+
+case_file() {
+    {
+        printf 'suite: s\ncases:\n  - name: one\n    repeats: 2\n'
+        cat
+    } > x.yaml
+}
+
+# Every run of the problem with m = 24 is an error that names the kernel, and
+# without a finding; every other run passes.
+all_errors() {
+    same "$1" "$(runs 'select(.id | contains(".24x")) | .id' | wc -l)"
+    same 0 "$(runs 'select(.id | contains(".24x")) | select(
+        .verdict != "error" or (.findings | length) > 0 or
+        (.error.text | test("OpenBLAS.s kernel [A-Za-z0-9_]+ with [0-9]+ " +
+        "threads fails its certificate") | not)) | .id' | wc -l)"
+    same pass "$(runs 'select(.id | contains(".24x") | not) | .verdict' |
+        sort -u)"
+}
+
+@test "a rounded product that is 2^-40 of its magnitude off" {
+    case_file <<< $'    sizes: [[24, 31, 150], [23, 31, 150]]
+    types: [f32, f64]
+    families: dense'
+    for where in 0 300 743; do
+        preload "$where" 'x + ldexp(S, -40) * 2'
+        wrongly 3 run x.yaml --backend naive,openblas
+        all_errors 4
+    done
+}
+
+@test "an exact product that is one unit of the grid off" {
+    case_file <<< $'    sizes: [[24, 31, 64], [23, 31, 64]]
+    types: [f32]
+    families: [grid, exact, ones, index]'
+    for where in 0 300 743; do
+        # 2^-46 is the unit of grid (23 bits each) at most; of integers, 1.
+        preload "$where" 'x == floor(x) ? x + 1 : x + 0x1p-46'
+        wrongly 3 run x.yaml --backend naive,openblas
+        all_errors 8
+    done
+}
+
+@test "a result that is not there" {
+    case_file <<< $'    sizes: [[24, 31, 64], [23, 31, 64]]
+    types: [f64, f16, "bf16:f32"]
+    families: [dense, exact, one-hot, product]'
+    for how in NAN INFINITY 0; do
+        preload 77 "$how"
+        wrongly 3 run x.yaml --backend naive,faulty=none
+        all_errors 24
+    done
+}
+
+@test "nothing is said of a worker, and a right library changes nothing" {
+    case_file <<< $'    sizes: [[24, 31, 150], [23, 31, 150]]
+    families: [dense, exact]'
+    preload 5 'x * (1 + 0x1p-30)+ 0x1p-20'
+    wrongly 3 run x.yaml --backend naive,openblas
+    all_errors 4
+    lacks o/report.md 'Wrong|proved wrong'
+    preload 5 x
+    wrongly 0 run x.yaml --backend naive,openblas
+    same pass "$(runs .verdict | sort -u)"
+}
