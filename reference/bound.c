@@ -138,7 +138,8 @@ void gp_bound_make(const struct gp_gemm *gemm,
     omega = gp_type_largest(accumulator);
     if (arithmetic->in_output && u_o > u_c) {
         double s = (double)gp_bound_splits_in_output(gemm->k);
-        double grow = pow(1 + u_o, s);
+        /* An epilogue in the output type rounds once more. */
+        double grow = pow(1 + u_o, s + (epilogue ? 1 : 0));
         ret_bound->rel_mag = (1 + e_rel) * grow - 1;
         ret_bound->absolute = e_abs * grow + s * 2 * eta_out;
         omega = gp_type_largest(gemm->out);

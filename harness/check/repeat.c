@@ -1,4 +1,6 @@
 /* Repeats of one run give the same bits. */
+#include <stdio.h>
+
 #include "harness/check/check.h"
 
 /* The variant that most repeats gave. */
@@ -20,22 +22,25 @@ static void say_different(const struct gp_evidence *evidence,
     int64_t odd = usual == 0 ? 1 : 0;
     /* Variant v of 1, 2, ... was compared with variant 0. */
     int64_t compared = usual == 0 ? odd : usual;
-    int64_t elements = 0, others = run->repeats - evidence->frequency[usual];
+    int64_t others = run->repeats - evidence->frequency[usual];
+    char place[120] = "";
 
     finding->where.repeat = evidence->first_repeat[odd];
     if (compared <= evidence->differences) {
-        elements = evidence->differing[compared - 1];
         gp_finding_place(finding, &run->problem->gemm,
                          evidence->differing_first[compared - 1]);
+        snprintf(place, sizeof place,
+                 " in %lld elements, the first D(%lld, %lld) of batch %lld",
+                 (long long)evidence->differing[compared - 1],
+                 (long long)finding->where.i, (long long)finding->where.j,
+                 (long long)finding->where.batch);
     }
     gp_finding_say(finding, evidence->promise ? GP_FAIL : GP_PASS,
                    "%lld distinct outputs in %lld repeats: repeat %lld (and "
-                   "%lld more) differs in %lld elements, the first D(%lld, "
-                   "%lld) of batch %lld%s%.160s",
+                   "%lld more) differs%s%s%.160s",
                    (long long)evidence->variants, (long long)run->repeats,
                    (long long)finding->where.repeat, (long long)others - 1,
-                   (long long)elements, (long long)finding->where.i,
-                   (long long)finding->where.j, (long long)finding->where.batch,
+                   place,
                    evidence->promise ? "; the same bits are promised by "
                                      : "; nobody promises the same bits",
                    evidence->promise ? evidence->promise : "");

@@ -4,6 +4,7 @@
 
 #include "harness/base/word.h"
 #include "harness/cli/cli.h"
+#include "reports/escape.h"
 
 #ifndef GP_VERSION
 #define GP_VERSION "0.0.0"
@@ -33,7 +34,11 @@ const struct gp_command gp_commands[] = {
 
 int gp_cli_usage(const struct gp_err *err)
 {
-    fprintf(stderr, "gemmproof: %s\n", err->text);
+    struct gp_buf plain = {0};
+
+    gp_escape_plain(&plain, err->text);
+    fprintf(stderr, "gemmproof: %s\n", gp_buf_text(&plain));
+    gp_buf_free(&plain);
     return GP_USAGE;
 }
 

@@ -18,6 +18,9 @@ static int make_folders(const char *folder)
 {
     char path[1024];
 
+    errno = ENOENT;
+    if (!*folder)
+        return -1;
     if (snprintf(path, sizeof path, "%s", folder) >= (int)sizeof path)
         return -1;
     for (char *at = path + 1; *at; at++) {

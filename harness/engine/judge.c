@@ -106,6 +106,12 @@ int gp_judge_digests(const struct gp_result *result,
 {
     const struct gp_gemm *gemm = &result->run->problem->gemm;
 
+    for (size_t d = 0; d < result->reply.differences_count; d++)
+        if (result->reply.differences[d].first >= gp_gemm_count(gemm, GP_C))
+            return gp_err_set(err, GP_ERR_BACKEND,
+                              "%s: output %zu differs in an element that it "
+                              "does not have",
+                              result->run->backend, d + 1);
     for (int64_t v = 0; v < result->reply.outputs; v++) {
         const struct gp_digest *told = &result->reply.digests[v];
         struct gp_digest made;

@@ -24,7 +24,8 @@ static size_t private_part(const char *text, const char *at)
     if (!at_start)
         return 0;
     if ((at[0] == '/' && (isalnum((unsigned char)at[1]) || at[1] == '.')) ||
-        strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0)
+        ((strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0) &&
+         isxdigit((unsigned char)at[4])))
         return strcspn(at, " \t'\"),;]:");
     return 0;
 }

@@ -338,8 +338,10 @@ int gp_wire_get_reply(const json_t *object, int64_t repeats,
         gp_reply_free(&reply);
         return -1;
     }
-    if (reply.outputs < 1 || reply.outputs > (int64_t)reply.digests_count ||
-        reply.outputs > GP_OUTPUTS_MOST) {
+    if (reply.outputs < 1 ||
+        reply.outputs != (int64_t)(reply.digests_count < GP_OUTPUTS_MOST
+                                       ? reply.digests_count
+                                       : GP_OUTPUTS_MOST)) {
         gp_err_set(err, GP_ERR_BACKEND, "%lld outputs of %zu variants",
                    (long long)reply.outputs, reply.digests_count);
         gp_reply_free(&reply);

@@ -283,8 +283,8 @@ Test(certificate, the_last_block_of_a_rounded_product_is_looked_at)
     drop(&made);
 }
 
-/* What OpenBLAS gives passes: on data without a mean at any k, on positive data
- * while its rounding stays near that of data without a mean. */
+/* What OpenBLAS gives passes, on data without a mean and on positive data,
+ * where the partial sums grow and their roundings with them. */
 static void check_right(uint64_t seed, int64_t k, bool positive)
 {
     struct made made = make("f64", "dense", 64, 48, k, seed);
@@ -303,7 +303,7 @@ Test(certificate, right_products_pass)
 {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         check_right(seed, 100 + (int64_t)seed * 17, false);
-        check_right(seed, 1 + (int64_t)seed % 32, true);
+        check_right(seed, 100 + (int64_t)seed * 17, true);
     }
 }
 
