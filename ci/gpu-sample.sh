@@ -22,5 +22,8 @@ tail -n 3 "$out/chatter.txt"
 head -n 40 "$out/report.txt"
 gzip -9 <"$out/run/results.jsonl" >"$out/results.jsonl.gz"
 cp "$out/run/workers.log" "$out/workers.log" 2>/dev/null
+for file in report.md report.json junit.xml; do
+    gzip -9 <"$out/run/$file" >"$out/$file.gz"
+done
 rm -rf "$out/run" "$out/selftest.d"
 ls -l "$out"
