@@ -68,6 +68,16 @@ int64_t gp_gemm_place(const struct gp_gemm *gemm, enum gp_operand which,
            (gemm->row_major ? j + i * ld : i + j * ld);
 }
 
+bool gp_gemm_equal(const struct gp_gemm *a, const struct gp_gemm *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k &&
+           a->batch == b->batch && a->trans_a == b->trans_a &&
+           a->trans_b == b->trans_b && a->row_major == b->row_major &&
+           a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
+           a->alpha == b->alpha && a->beta == b->beta && a->in == b->in &&
+           a->out == b->out;
+}
+
 double gp_gemm_flops(const struct gp_gemm *gemm)
 {
     return 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k *

@@ -55,6 +55,9 @@ int64_t gp_gemm_count(const struct gp_gemm *gemm, enum gp_operand which);
 int64_t gp_gemm_place(const struct gp_gemm *gemm, enum gp_operand which,
                       int64_t index);
 
+/* Are they the same product, field by field? */
+bool gp_gemm_equal(const struct gp_gemm *a, const struct gp_gemm *b);
+
 /* 2 m n k batch. */
 double gp_gemm_flops(const struct gp_gemm *gemm);
 

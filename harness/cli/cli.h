@@ -79,6 +79,13 @@ struct gp_session {
 enum { GP_SESSION_OPTIONS = 24 };
 void gp_session_options(struct gp_session *session, struct gp_opt *rows);
 
+/* A command that plans: parse its words, print its help if that was asked, else
+ * make the plan and carry it out; returns the exit status. */
+int gp_session_command(
+    const struct gp_cli *cli, const char *name, int argc, char **argv,
+    int (*plan)(struct gp_session *session, struct gp_err *err),
+    int (*carry_out)(struct gp_session *session, const struct gp_cli *cli));
+
 /* Parse the words; USAGE for what is wrong with them. */
 int gp_session_parse(struct gp_session *session, int argc, char **argv,
                      struct gp_err *err) GP_MUST_CHECK;

@@ -70,24 +70,19 @@ static int make_case(struct gp_session *session, struct gp_err *err)
     return 0;
 }
 
+static int plan(struct gp_session *session, struct gp_err *err)
+{
+    if (make_case(session, err) != 0)
+        return -1;
+    return gp_session_expand(session, err);
+}
+
+static int carry_out(struct gp_session *session, const struct gp_cli *cli)
+{
+    return gp_session_run(session, cli, NULL);
+}
+
 int gp_cmd_gemm(const struct gp_cli *cli, int argc, char **argv)
 {
-    struct gp_session session = {0};
-    struct gp_opt options[GP_SESSION_OPTIONS];
-    struct gp_err err;
-    int status;
-
-    if (gp_session_parse(&session, argc, argv, &err) != 0) {
-        status = gp_cli_usage(&err);
-    } else if (session.help) {
-        gp_session_options(&session, options);
-        status = gp_cli_help("gemm", options);
-    } else if (make_case(&session, &err) != 0 ||
-               gp_session_expand(&session, &err) != 0) {
-        status = gp_cli_usage(&err);
-    } else {
-        status = gp_session_run(&session, cli, NULL);
-    }
-    gp_session_free(&session);
-    return status;
+    return gp_session_command(cli, "gemm", argc, argv, plan, carry_out);
 }

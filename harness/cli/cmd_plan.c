@@ -52,24 +52,15 @@ static void print_plan(const struct gp_session *session)
             flops, (long long)plan->not_applicable);
 }
 
+static int carry_out(struct gp_session *session, const struct gp_cli *cli)
+{
+    (void)cli;
+    print_plan(session);
+    return GP_GREEN;
+}
+
 int gp_cmd_plan(const struct gp_cli *cli, int argc, char **argv)
 {
-    struct gp_session session = {0};
-    struct gp_opt options[GP_SESSION_OPTIONS];
-    struct gp_err err;
-    int status = GP_GREEN;
-
-    (void)cli;
-    if (gp_session_parse(&session, argc, argv, &err) != 0) {
-        status = gp_cli_usage(&err);
-    } else if (session.help) {
-        gp_session_options(&session, options);
-        status = gp_cli_help("plan", options);
-    } else if (gp_session_plan(&session, &err) != 0) {
-        status = gp_cli_usage(&err);
-    } else {
-        print_plan(&session);
-    }
-    gp_session_free(&session);
-    return status;
+    return gp_session_command(cli, "plan", argc, argv, gp_session_plan,
+                              carry_out);
 }

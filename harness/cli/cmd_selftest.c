@@ -143,30 +143,22 @@ static int plan_injections(struct gp_session *session, struct gp_err *err)
     return 0;
 }
 
-int gp_cmd_selftest(const struct gp_cli *cli, int argc, char **argv)
+static int carry_out(struct gp_session *session, const struct gp_cli *cli)
 {
-    struct gp_session session = {0};
-    struct gp_opt options[GP_SESSION_OPTIONS];
     const char *folder = NULL;
     struct gp_err err;
     int status;
 
-    if (gp_session_parse(&session, argc, argv, &err) != 0) {
-        status = gp_cli_usage(&err);
-    } else if (session.help) {
-        gp_session_options(&session, options);
-        status = gp_cli_help("selftest", options);
-    } else if (plan_injections(&session, &err) != 0) {
-        status = gp_cli_usage(&err);
-    } else {
-        session.quiet = true;
-        status = gp_session_run(&session, cli, &folder);
-        if (status != GP_USAGE) {
-            status = tell(folder, &session, &err);
-            if (status < 0)
-                status = gp_cli_usage(&err);
-        }
-    }
-    gp_session_free(&session);
-    return status;
+    session->quiet = true;
+    status = gp_session_run(session, cli, &folder);
+    if (status == GP_USAGE)
+        return status;
+    status = tell(folder, session, &err);
+    return status < 0 ? gp_cli_usage(&err) : status;
+}
+
+int gp_cmd_selftest(const struct gp_cli *cli, int argc, char **argv)
+{
+    return gp_session_command(cli, "selftest", argc, argv, plan_injections,
+                              carry_out);
 }

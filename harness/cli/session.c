@@ -247,3 +247,27 @@ void gp_session_free(struct gp_session *session)
     gp_known_free(&session->known);
     gp_arena_free(&session->arena);
 }
+
+int gp_session_command(
+    const struct gp_cli *cli, const char *name, int argc, char **argv,
+    int (*plan)(struct gp_session *session, struct gp_err *err),
+    int (*carry_out)(struct gp_session *session, const struct gp_cli *cli))
+{
+    struct gp_session session = {0};
+    struct gp_opt options[GP_SESSION_OPTIONS];
+    struct gp_err err;
+    int status;
+
+    if (gp_session_parse(&session, argc, argv, &err) != 0) {
+        status = gp_cli_usage(&err);
+    } else if (session.help) {
+        gp_session_options(&session, options);
+        status = gp_cli_help(name, options);
+    } else if (plan(&session, &err) != 0) {
+        status = gp_cli_usage(&err);
+    } else {
+        status = carry_out(&session, cli);
+    }
+    gp_session_free(&session);
+    return status;
+}

@@ -186,21 +186,11 @@ static void describe(struct gp_cublas_operands *operands)
     }
 }
 
-static bool same_gemm(const struct gp_gemm *a, const struct gp_gemm *b)
-{
-    return a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->batch == b->batch && a->trans_a == b->trans_a &&
-           a->trans_b == b->trans_b && a->row_major == b->row_major &&
-           a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
-           a->alpha == b->alpha && a->beta == b->beta && a->in == b->in &&
-           a->out == b->out;
-}
-
 int gp_cublas_operands_take(struct gp_cublas_operands *operands,
                             const struct gp_job *job, struct gp_err *err)
 {
     bool there = operands->taken && operands->operands_id == job->operands_id &&
-                 same_gemm(&operands->gemm, &job->gemm);
+                 gp_gemm_equal(&operands->gemm, &job->gemm);
 
     assert((job->gemm.beta == 0) == (job->c == NULL));
     operands->has_first = false;

@@ -94,21 +94,11 @@ static int lay_out(struct gp_host *host, enum gp_operand which,
     return 0;
 }
 
-static bool same_gemm(const struct gp_gemm *a, const struct gp_gemm *b)
-{
-    return a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->batch == b->batch && a->trans_a == b->trans_a &&
-           a->trans_b == b->trans_b && a->row_major == b->row_major &&
-           a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
-           a->alpha == b->alpha && a->beta == b->beta && a->in == b->in &&
-           a->out == b->out;
-}
-
 int gp_host_prepare(void *ctx, const struct gp_job *job, struct gp_err *err)
 {
     struct gp_host *host = ctx;
     bool kept = host->clean && host->job.operands_id == job->operands_id &&
-                same_gemm(&host->job.gemm, &job->gemm);
+                gp_gemm_equal(&host->job.gemm, &job->gemm);
 
     host->job = *job;
     if (kept)

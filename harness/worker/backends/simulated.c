@@ -44,16 +44,6 @@ static void forget(struct simulated *simulated)
         gp_matrix_free(simulated->results[--simulated->count].d);
 }
 
-static bool same_gemm(const struct gp_gemm *a, const struct gp_gemm *b)
-{
-    return a->m == b->m && a->n == b->n && a->k == b->k &&
-           a->batch == b->batch && a->trans_a == b->trans_a &&
-           a->trans_b == b->trans_b && a->row_major == b->row_major &&
-           a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
-           a->alpha == b->alpha && a->beta == b->beta && a->in == b->in &&
-           a->out == b->out;
-}
-
 static bool same_plan(const struct gp_simulated_plan *a,
                       const struct gp_simulated_plan *b)
 {
@@ -99,7 +89,7 @@ static const struct result *find_result(struct simulated *simulated,
     const struct gp_job *job = &simulated->host.job;
 
     if (simulated->operands_id != job->operands_id ||
-        !same_gemm(&simulated->gemm, &job->gemm))
+        !gp_gemm_equal(&simulated->gemm, &job->gemm))
         forget(simulated);
     simulated->operands_id = job->operands_id;
     simulated->gemm = job->gemm;
