@@ -81,5 +81,3 @@ fi
 missing+=("${formatter[@]}")
 echo "ci/setup.sh: installing ${missing[*]}"
 quiet_apt install --no-install-recommends "${missing[@]}"
-# Tools in Python (check-jsonschema, say) will go into build/venv from here,
-# under `dev`.

@@ -313,8 +313,8 @@ void gp_counts_run(struct gp_counts *counts, enum gp_verdict verdict,
 
     ++*by_verdict[verdict];
     counts->run += verdict == GP_PASS || verdict == GP_FAIL;
-    counts->observed += (flags & GP_OBSERVED) != 0;
-    counts->known += (flags & GP_KNOWN) != 0;
+    counts->observed += verdict == GP_PASS && flags & GP_OBSERVED;
+    counts->known += verdict == GP_PASS && flags & GP_KNOWN;
 }
 
 void gp_counts_relation(struct gp_counts *counts, enum gp_verdict verdict,

@@ -1,6 +1,6 @@
 /*
  * The nouns, as plain structs, and the tables of modes, schedules and
- * workspaces. Read this first; docs/architecture.md says what each word means.
+ * workspaces. Read this first; docs/cases.md has the words of a case file.
  *
  * A case is what an author wrote; expansion turns cases into problems and
  * runs (the plan); a run gets a result; relations compare results.

@@ -361,10 +361,16 @@ static int parse_run(char *text, struct gp_problem *problem, struct gp_run *run,
         return part ? -1 : gp_err_set(err, GP_ERR_USAGE, "it is empty");
     part = strtok_r(NULL, "/", &rest);
     if (!part || parse_backend(part, run, arena, err) != 0)
-        return part ? -1 : gp_err_set(err, GP_ERR_USAGE, "no backend in it");
+        return part ? -1
+                    : gp_err_set(err, GP_ERR_USAGE,
+                                 "no backend in it: an id is PROBLEM/"
+                                 "BACKEND/MODE");
     part = strtok_r(NULL, "/", &rest);
     if (!part)
-        return gp_err_set(err, GP_ERR_USAGE, "no mode in it");
+        return gp_err_set(
+            err, GP_ERR_USAGE,
+            "no mode in it: an id is PROBLEM/BACKEND/MODE, such as "
+            "f32.nn.64x64x64.dense.s1/naive/default");
     if (gp_mode_parse(part, arena, &run->mode, err) != 0)
         return -1;
     if (!gp_mode_resolve(run->mode, gemm->in, gemm->out, run->entry, &run->row))

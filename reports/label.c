@@ -111,3 +111,10 @@ void gp_label_list(const json_t *words, size_t most, struct gp_buf *buf)
     if (count > most)
         gp_buf_printf(buf, " and %zu more", count - most);
 }
+
+void gp_label_mode(const char *mode, const char *env, struct gp_buf *buf)
+{
+    gp_buf_str(buf, mode);
+    if (*env)
+        gp_buf_printf(buf, " %s", env);
+}

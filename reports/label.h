@@ -33,4 +33,7 @@ void gp_label_counts(const json_t *counts, struct gp_buf *buf);
  * more there are. */
 void gp_label_list(const json_t *words, size_t most, struct gp_buf *buf);
 
+/* A mode, and the variable that was set for it if there was one. */
+void gp_label_mode(const char *mode, const char *env, struct gp_buf *buf);
+
 #endif

@@ -207,7 +207,7 @@ static void print_skips(struct gp_buf *buf, const struct gp_summary *summary)
 
 static void print_modes(struct gp_buf *buf, const struct gp_summary *summary)
 {
-    static const char *const keys[] = {"type", "mode", "backend", NULL};
+    static const char *const keys[] = {"type", "mode", "backend", "env", NULL};
     struct gp_groups groups = {0};
 
     gp_group_make(summary, keys, &groups);
@@ -215,7 +215,8 @@ static void print_modes(struct gp_buf *buf, const struct gp_summary *summary)
         gp_buf_str(
             buf,
             "\n### By type and mode\n\nThe worst of all runs: bits "
-            "(componentwise), share of the bound (1 is on it), ulp.\n\n"
+            "(right ones of the worst element), share (its error / its bound), "
+            "ulp.\n\n"
             "| type | mode | backend | runs | pass | observed | fail | skip "
             "| error | bits | share | ulp | repeats |\n"
             "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: "
@@ -223,10 +224,13 @@ static void print_modes(struct gp_buf *buf, const struct gp_summary *summary)
     for (size_t i = 0; i < groups.count; i++) {
         const struct gp_group *group = &groups.items[i];
         const struct gp_counts *counts = &group->counts;
+        struct gp_buf mode = {0};
 
+        gp_label_mode(group->key[1], group->key[3], &mode);
         gp_buf_str(buf, "|");
         gp_markdown_cell_text(buf, group->key[0]);
-        gp_markdown_cell_text(buf, group->key[1]);
+        gp_markdown_cell_text(buf, gp_buf_text(&mode));
+        gp_buf_free(&mode);
         gp_markdown_cell_backend(buf, summary, group->key[2]);
         gp_markdown_cell_count(buf, counts->run);
         gp_markdown_cell_count(buf, counts->pass);

@@ -148,7 +148,7 @@ static void add_cell(struct gp_table *table, const struct gp_group *group,
 
 static void print_groups(struct gp_buf *buf, const struct gp_summary *summary)
 {
-    static const char *const keys[] = {"type", "mode", "backend", NULL};
+    static const char *const keys[] = {"type", "mode", "backend", "env", NULL};
     static const char *const heads[] = {
         "type", "mode", "backend", "runs",  "pass", "obs",    "fail",
         "skip", "err",  "bits",    "share", "ulp",  "repeats"};
@@ -162,13 +162,15 @@ static void print_groups(struct gp_buf *buf, const struct gp_summary *summary)
     for (size_t i = 0; i < groups.count; i++) {
         const struct gp_group *group = &groups.items[i];
         const struct gp_counts *counts = &group->counts;
-        struct gp_buf backend = {0};
+        struct gp_buf backend = {0}, mode = {0};
 
         gp_label_backend(summary, group->key[2], &backend);
+        gp_label_mode(group->key[1], group->key[3], &mode);
         gp_table_add(&table, group->key[0]);
-        gp_table_add(&table, group->key[1]);
+        gp_table_add(&table, gp_buf_text(&mode));
         gp_table_add(&table, gp_buf_text(&backend));
         gp_buf_free(&backend);
+        gp_buf_free(&mode);
         gp_table_count(&table, counts->run);
         gp_table_count(&table, counts->pass);
         gp_table_count(&table, counts->observed);
@@ -182,7 +184,8 @@ static void print_groups(struct gp_buf *buf, const struct gp_summary *summary)
     }
     if (groups.count) {
         gp_buf_str(buf, "\nThe worst of each type and mode (bits: "
-                        "componentwise; share: of the bound, 1 is on it):\n");
+                        "right ones of the worst element; share: its error / "
+                        "its bound):\n");
         gp_table_print(&table, 2, buf);
     }
     gp_table_free(&table);

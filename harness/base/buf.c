@@ -81,7 +81,7 @@ int gp_buf_save(const struct gp_buf *buf, const char *path, struct gp_err *err)
     if (bad)
         gp_err_set(err, GP_ERR_SYSTEM,
                    "%s: cannot be written (%s): free space or choose another "
-                   "folder with --out",
+                   "place",
                    path, strerror(errno));
     gp_buf_free(&part);
     return bad ? -1 : 0;

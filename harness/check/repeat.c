@@ -23,7 +23,10 @@ static void say_different(const struct gp_evidence *evidence,
     /* Variant v of 1, 2, ... was compared with variant 0. */
     int64_t compared = usual == 0 ? odd : usual;
     int64_t others = run->repeats - evidence->frequency[usual];
-    char place[120] = "";
+    char place[120] = "", more[40] = "";
+
+    if (others > 1)
+        snprintf(more, sizeof more, " (and %lld more)", (long long)others - 1);
 
     finding->where.repeat = evidence->first_repeat[odd];
     if (compared <= evidence->differences) {
@@ -36,11 +39,10 @@ static void say_different(const struct gp_evidence *evidence,
                  (long long)finding->where.batch);
     }
     gp_finding_say(finding, evidence->promise ? GP_FAIL : GP_PASS,
-                   "%lld distinct outputs in %lld repeats: repeat %lld (and "
-                   "%lld more) differs%s%s%.160s",
+                   "%lld distinct outputs in %lld repeats: repeat %lld%s "
+                   "differs%s%s%.160s",
                    (long long)evidence->variants, (long long)run->repeats,
-                   (long long)finding->where.repeat, (long long)others - 1,
-                   place,
+                   (long long)finding->where.repeat, more, place,
                    evidence->promise ? "; the same bits are promised by "
                                      : "; nobody promises the same bits",
                    evidence->promise ? evidence->promise : "");

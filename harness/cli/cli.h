@@ -68,7 +68,7 @@ struct gp_session {
     const char *out, *inject, *cublas;
     const char *known_path; /* the list of known faults; NULL: the default */
     struct gp_known known;  /* read by gp_session_run */
-    bool no_known;
+    bool no_known, known_named;
     double max_flops;
     bool as_is, quiet, redact, help;
     const char *const *auto_backends; /* chosen for "auto" */

@@ -5,19 +5,19 @@
 
 #include "harness/cli/cli.h"
 
-static int size_word(const char *word, const char *name, int64_t *ret_size,
-                     struct gp_err *err)
+static int size_word(const char *word, const char *name, int64_t most,
+                     int64_t *ret_size, struct gp_err *err)
 {
     char *end;
     long long value;
 
     errno = 0;
     value = strtoll(word, &end, 10);
-    if (errno || *end || end == word || value < 1 || value > INT32_MAX)
+    if (errno || *end || end == word || value < 1 || value > most)
         return gp_err_set(err, GP_ERR_USAGE,
                           "%s is '%.40s': it should be a whole number from 1 "
-                          "to 2147483647",
-                          name, word);
+                          "to %lld",
+                          name, word, (long long)most);
     *ret_size = value;
     return 0;
 }
@@ -43,9 +43,11 @@ static int make_case(struct gp_session *session, struct gp_err *err)
     made->file = "command line";
     made->sizes = gp_arena_alloc(arena, sizeof *made->sizes);
     made->sizes_count = 1;
-    if (size_word(session->rest.words[0], "M", &made->sizes->m, err) ||
-        size_word(session->rest.words[1], "N", &made->sizes->n, err) ||
-        size_word(session->rest.words[2], "K", &made->sizes->k, err) ||
+    if (size_word(session->rest.words[0], "M", INT32_MAX, &made->sizes->m,
+                  err) ||
+        size_word(session->rest.words[1], "N", INT32_MAX, &made->sizes->n,
+                  err) ||
+        size_word(session->rest.words[2], "K", 1 << 23, &made->sizes->k, err) ||
         (session->rest.count == 4 &&
          gp_type_pair_parse(session->rest.words[3], made->types, err)))
         return -1;

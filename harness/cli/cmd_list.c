@@ -79,15 +79,28 @@ static void list_keys(void)
         row(at->name, at->help);
 }
 
+static void list_backends(void)
+{
+    row("cublas", "cuBLAS on an NVIDIA GPU");
+    row("openblas", "SGEMM and DGEMM of the OpenBLAS on this machine");
+    row("naive", "a triple loop on the CPU");
+    row("simulated", "tensor cores and workspaces in software; =sm70, =sm80, "
+                     "=sm90");
+    row("faulty=SIN", "known bugs, to test the checks; a wrong SIN lists them");
+    row("NAME", "any program gemmproof-worker-NAME beside gemmproof "
+                "(docs/protocol.md)");
+}
+
 static const struct {
     const char *name;
     void (*list)(void);
 } topics[] = {
-    {"modes", list_modes},           {"checks", list_checks},
-    {"relations", list_relations},   {"families", list_families},
-    {"types", list_types},           {"schedules", list_schedules},
-    {"workspaces", list_workspaces}, {"entries", list_entries},
-    {"formats", list_formats},       {"keys", list_keys},
+    {"backends", list_backends},   {"modes", list_modes},
+    {"checks", list_checks},       {"relations", list_relations},
+    {"families", list_families},   {"types", list_types},
+    {"schedules", list_schedules}, {"workspaces", list_workspaces},
+    {"entries", list_entries},     {"formats", list_formats},
+    {"keys", list_keys},
 };
 
 enum { TOPICS = sizeof topics / sizeof *topics };
@@ -99,6 +112,12 @@ int gp_cmd_list(const struct gp_cli *cli, int argc, char **argv)
     bool found = false;
 
     (void)cli;
+    if (argc == 1 && strcmp(argv[0], "--help") == 0)
+        argc = 0;
+    if (argc > 1) {
+        gp_err_set(&err, GP_ERR_USAGE, "list takes one topic");
+        return gp_cli_usage(&err);
+    }
     for (size_t i = 0; i < TOPICS; i++) {
         names[i] = topics[i].name;
         if (argc && strcmp(argv[0], topics[i].name) != 0)

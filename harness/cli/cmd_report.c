@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,6 +36,14 @@ static int report(const char *place, const char *format, const char *out,
 
     if (stat(place, &info) == 0 && S_ISDIR(info.st_mode))
         path = gp_arena_printf(arena, "%s/results.jsonl", place);
+    if (format && out)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "--out writes every format: leave --format out");
+    if (out && mkdir(out, 0777) != 0 && errno != EEXIST)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "%s: cannot be made (%s): choose another folder with "
+                          "--out",
+                          out, strerror(errno));
     if ((format && find_writer(format, &only, err) != 0) ||
         gp_summary_read(path, &summary, err) != 0)
         return -1;

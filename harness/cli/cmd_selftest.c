@@ -130,6 +130,11 @@ static int plan_injections(struct gp_session *session, struct gp_err *err)
                                       ? session->backends.words
                                       : session->auto_backends;
 
+    if (session->rest.count || session->modes.count || session->only.count ||
+        session->match.count || session->workspaces.count || session->inject)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "selftest plants its own faults: of what to run it "
+                          "takes --backend alone");
     session->plan.suite = "selftest";
     for (; *backends; backends++)
         for (int i = 0; i < INJECTIONS; i++) {

@@ -121,6 +121,7 @@ int gp_session_parse(struct gp_session *session, int argc, char **argv,
             return -1;
     if (session->inject && gp_fault_parse(session->inject, &fault, err) != 0)
         return -1;
+    session->known_named = session->known_path != NULL;
     if (session->known_path && session->no_known)
         return gp_err_set(err, GP_ERR_USAGE,
                           "--known and --no-known exclude each other: leave "

@@ -129,7 +129,7 @@ static int load_known(struct gp_session *session, struct gp_err *err)
     if (gp_known_load(path, known, err) != 0)
         return -1;
     unmatched = gp_known_unmatched(known, &session->plan, &first);
-    if (unmatched && session->known_path && !session->quiet)
+    if (unmatched && session->known_named && !session->quiet)
         fprintf(stderr,
                 "gemmproof: note: %zu of %zu known faults match no run of this "
                 "plan, the first in %s:%d: %s\n",

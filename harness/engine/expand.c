@@ -120,6 +120,14 @@ static void add_settings(struct expansion *expansion,
     }
 }
 
+static bool resolves(struct gp_run *run)
+{
+    const struct gp_gemm *gemm = &run->problem->gemm;
+
+    return gp_mode_resolve(run->mode, gemm->in, gemm->out, run->entry,
+                           &run->row);
+}
+
 static void add_modes(struct expansion *expansion, const struct gp_case *from,
                       struct gp_run run)
 {
@@ -135,8 +143,9 @@ static void add_modes(struct expansion *expansion, const struct gp_case *from,
             if (expansion->select->modes &&
                 !in_list(expansion->select->modes, run.mode->name))
                 continue;
-            if (gp_mode_resolve(run.mode, gemm->in, gemm->out, run.entry,
-                                &run.row))
+            if (!from->entries_count && !resolves(&run))
+                run.entry = "gemm-ex"; /* what only it has */
+            if (resolves(&run))
                 add_settings(expansion, from, run);
             else
                 expansion->plan->not_applicable++;

@@ -431,7 +431,7 @@ const struct gp_load_key gp_load_case_keys[] = {
     AXIS("env", envs, one_env,
          "a variable set for the worker, NVIDIA_TF32_OVERRIDE=0; or none"),
     {.name = "schedules",
-     .help = "how a run repeats: serial, {streams: 8}",
+     .help = "how a run repeats; gemmproof list schedules",
      .read = read_schedules,
      .one = one_schedule,
      .item_bytes = sizeof(struct schedule)},

@@ -61,7 +61,7 @@ told() {
             return 1
         }
     done
-    same "$(names open)" "$(names o)"
+    same "$(names open)" "$(names o) workers.log"
 }
 
 @test "keys, ids and commands stay" {
