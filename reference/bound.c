@@ -154,5 +154,9 @@ void gp_bound_make(const struct gp_gemm *gemm,
         omega = fmin(omega, fmax(data->max_a, data->max_b) > 65504 ? 0 : omega);
     ret_bound->omega_acc =
         omega / (1 + eps) * (gemm->alpha != 0 ? fabs(gemm->alpha) : 1);
-    ret_bound->omega_out = gp_type_largest(gemm->out) / (1 + e_rel) / (1 + u_o);
+    /* Where sums stay in a wider accumulator, so does the epilogue. */
+    ret_bound->omega_out =
+        gp_type_largest(u_o > u_c && !arithmetic->in_output ? accumulator
+                                                            : gemm->out) /
+        (1 + e_rel) / (1 + u_o);
 }

@@ -63,8 +63,10 @@ static int read_head(struct reader *reader, json_t *record, struct gp_err *err)
                           " and this gemmproof reads 1: use the gemmproof "
                           "that wrote it",
                           reader->path, reader->line, format);
-    if (!reader->made.head)
-        reader->made.head = json_incref(record);
+    if (reader->made.head)
+        return reader_broken(reader, "a second head: two runs in one file",
+                             err);
+    reader->made.head = json_incref(record);
     return 0;
 }
 
@@ -129,6 +131,8 @@ static int read_relation(struct reader *reader, json_t *record,
         const char *id = json_string_value(json_array_get(members, i));
         gp_buf_printf(&key, "\n%s", id ? id : "");
     }
+    if (json_array_size(members) == 0) /* what a case requires */
+        gp_buf_printf(&key, "\n%s", gp_json_str_or(record, "text", ""));
     place = gp_json_int_or(reader->relation_places, key.text, -1);
     if (place < 0) {
         place = (int64_t)json_array_size(reader->made.relations);

@@ -123,6 +123,14 @@ int gp_proc_send(struct gp_proc *proc, const char *text, size_t len,
     return 0;
 }
 
+bool gp_proc_spoke(const struct gp_proc *proc)
+{
+    struct pollfd early = {.fd = proc->from, .events = POLLIN};
+
+    return proc->pid && (proc->pending.len ||
+                         (poll(&early, 1, 0) > 0 && early.revents & POLLIN));
+}
+
 /* Hand out the first pending line. */
 static int take_line(struct gp_proc *proc, struct gp_buf *line)
 {

@@ -6,6 +6,7 @@
 #ifndef GP_BASE_PROC_H
 #define GP_BASE_PROC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,6 +32,9 @@ int gp_proc_start(struct gp_proc *proc, const struct gp_proc_start *start,
 /* Send one line (the newline is in `text`). A CRASH if it is gone. */
 int gp_proc_send(struct gp_proc *proc, const char *text, size_t len,
                  struct gp_err *err) GP_MUST_CHECK;
+
+/* Has it said anything that nobody has read? */
+bool gp_proc_spoke(const struct gp_proc *proc);
 
 /* Read one line, without its newline, into `line` (emptied first), within
  * `timeout_ms`. TIMEOUT if it is late, CRASH if it ended, BACKEND if the line

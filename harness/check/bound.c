@@ -10,19 +10,37 @@ static void judge(const struct gp_evidence *evidence,
     const char *mode = evidence->run->mode->name;
     const struct gp_accuracy *accuracy;
     const struct gp_element *element;
-    int64_t worst = 0;
+    int64_t worst = 0, outside = 0, unjudged = 0;
 
     for (int64_t v = 1; v < evidence->outputs; v++)
         if (evidence->accuracy[v].max_share >
             evidence->accuracy[worst].max_share)
             worst = v;
+    for (int64_t v = 0; v < evidence->outputs; v++)
+        outside += evidence->accuracy[v].outside;
     accuracy = &evidence->accuracy[worst];
     element = &accuracy->worst;
     finding->value = accuracy->max_share;
     finding->limit = 1;
     gp_finding_place(finding, gemm, element->index);
     finding->where.repeat = evidence->first_repeat[worst];
-    if (accuracy->outside == 0)
+    for (int64_t v = 0; v < evidence->outputs; v++)
+        if (evidence->accuracy[v].ambiguous > unjudged)
+            unjudged = evidence->accuracy[v].ambiguous;
+    if (outside == 0 && unjudged == accuracy->count)
+        gp_finding_say(finding, GP_ERROR,
+                       "none of %lld elements can be judged: every sum may "
+                       "overflow: nothing was judged",
+                       (long long)accuracy->count);
+    else if (outside == 0 && unjudged) {
+        finding->flags |= GP_OBSERVED;
+        gp_finding_say(finding, GP_PASS,
+                       "%lld of %lld elements are not finite where a sum may "
+                       "overflow and were not judged; the others are within "
+                       "the bound of %s and use up to %.3g of it",
+                       (long long)unjudged, (long long)accuracy->count, mode,
+                       accuracy->max_share);
+    } else if (outside == 0 && accuracy->max_share <= 1)
         gp_finding_say(finding, GP_PASS,
                        "all %lld elements are within the bound of %s; the "
                        "worst uses %.3g of it",

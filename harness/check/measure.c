@@ -43,10 +43,22 @@ static void remember(struct gp_element *element, int64_t index, double got,
 }
 
 /* NaN or infinity where the result must be finite. */
-static void not_finite(const struct gp_bound *bound, int64_t index, double got,
-                       double ref, double mag, struct gp_accuracy *accuracy)
+static void not_finite(const struct gp_reference *reference,
+                       const struct gp_bound *bound, int64_t index, double got,
+                       double limit, struct gp_accuracy *accuracy)
 {
-    if (mag >= bound->omega_acc || mag >= bound->omega_out) {
+    const struct gp_gemm *gemm = &reference->gemm;
+    double ref = reference->ref[index], mag = reference->mag[index];
+    double c = gemm->beta != 0 && reference->c
+                   ? gp_type_value(gemm->out,
+                                   gp_type_bits(gemm->out, reference->c, index))
+                   : 0;
+    /* C is no part of the sums; only the last rounding meets the result. */
+    double sums = mag - fabs(gemm->beta * c) * (1 - 0x1p-40);
+
+    if (sums >= bound->omega_acc || mag >= bound->omega_out ||
+        (isinf(got) &&
+         (got < 0 ? -ref : ref) + limit >= gp_type_largest(gemm->out))) {
         accuracy->ambiguous++;
         return;
     }
@@ -68,15 +80,19 @@ static void one_element(const struct gp_reference *reference,
     double ref = reference->ref[index], mag = reference->mag[index];
     double rounded, error, limit, ulps;
 
-    if (!isfinite(got)) {
-        not_finite(bound, index, got, ref, mag, accuracy);
-        return;
-    }
-    error = fabs(got - ref);
     limit =
         (bound->rel_ref * fabs(ref) + bound->rel_mag * mag + bound->absolute) *
             (1 + 0x1p-50) +
         reference->error_rel * mag;
+    if (!isfinite(ref) || !isfinite(limit)) { /* nothing to compare with */
+        accuracy->ambiguous++;
+        return;
+    }
+    if (!isfinite(got)) {
+        not_finite(reference, bound, index, got, limit, accuracy);
+        return;
+    }
+    error = fabs(got - ref);
     rounded = out->bytes == 4 ? (double)(float)ref : gp_type_round(out, ref);
     if (got == rounded)
         accuracy->rounded++;

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "harness/engine/prefetch.h"
+#include "harness/engine/required.h"
 
 /* Operands from this size on are taken by all workers at once. */
-enum { TOGETHER_BYTES = 1 << 22 };
+enum { TOGETHER_BYTES = 1 << 22, HAVE_MOST = 64 };
 
 /* What the engine holds while it runs. */
 struct state {
@@ -16,10 +17,13 @@ struct state {
     struct gp_prefetch prefetch;
     struct gp_pending now; /* the current problem's */
     int64_t operands_id;
-    size_t a_at, b_at, c_at;     /* of the current problem's operands */
-    struct gp_judge_cache cache; /* of the current problem */
-    struct gp_result *results;   /* of the current problem's runs */
-    json_t *tested;              /* "backend type" -> true once judged */
+    size_t a_at, b_at, c_at;          /* of the current problem's operands */
+    struct gp_judge_cache cache;      /* of the current problem */
+    struct gp_result *results;        /* of the current problem's runs */
+    struct gp_digest have[HAVE_MOST]; /* sent with the last execute */
+    size_t have_count;
+    struct gp_required required;
+    json_t *tested; /* "backend type" -> true once judged */
 };
 
 static size_t page_round(size_t bytes)
@@ -136,20 +140,19 @@ static void prepare_together(struct state *state, const struct gp_run *runs,
 }
 
 /* Outputs that were measured already stay where they are. */
-static void set_have(const struct state *state, const struct gp_worker *worker,
+static void set_have(struct state *state, const struct gp_worker *worker,
                      const struct gp_run *run, json_t *request)
 {
-    struct gp_digest digests[64];
     struct gp_bound bound;
     char text[GP_DIGEST_TEXT];
     json_t *have = gp_json_array();
-    size_t count;
 
     gp_judge_bound(run, &state->now.reference, gp_worker_capability(worker),
                    &bound);
-    count = gp_judge_have(&state->cache, run, &bound, digests, 64);
-    for (size_t i = 0; i < count; i++) {
-        gp_wire_digest_text(&digests[i], text);
+    state->have_count =
+        gp_judge_have(&state->cache, run, &bound, state->have, HAVE_MOST);
+    for (size_t i = 0; i < state->have_count; i++) {
+        gp_wire_digest_text(&state->have[i], text);
         gp_json_append(have, json_string(text));
     }
     gp_json_set(request, "have", have);
@@ -219,8 +222,8 @@ static int judge(struct state *state, const struct gp_worker *worker,
 
     size_t bytes = gp_wire_output_bytes(&result->run->problem->gemm);
 
-    if (gp_judge_digests(result, pool->outputs.data, bytes, &state->cache,
-                         &result->err) != 0)
+    if (gp_judge_digests(result, pool->outputs.data, bytes, state->have,
+                         state->have_count, &result->err) != 0)
         return -1;
     gp_judge(result, &state->now.reference, pool->outputs.data, bytes,
              gp_worker_capability(worker), &state->cache);
@@ -297,6 +300,9 @@ static int one_run(struct state *state, struct gp_result *result,
     if (perform(state, result, err) != 0 ||
         gp_journal_run(engine->journal, result, err) != 0)
         return -1;
+    for (int i = 0; i < result->findings_count; i++)
+        gp_required_judged(&state->required, result->run,
+                           result->findings[i].check);
     gp_counts_run(&state->counts, result->verdict, result->flags);
     mark_tested(state, result);
     if (engine->progress)
@@ -318,6 +324,7 @@ static int judge_group(struct state *state, const struct gp_relation *relation,
     if (finding.flags & GP_OBSERVED &&
         gp_judge_required(members[0].run, relation->name))
         finding.verdict = GP_FAIL;
+    gp_required_judged(&state->required, members[0].run, relation->name);
     gp_counts_relation(&state->counts, finding.verdict, finding.flags);
     return gp_journal_relation(state->engine->journal, &finding, members, count,
                                err);
@@ -440,7 +447,7 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     const struct gp_plan *plan = engine->plan;
     struct state *state = calloc(1, sizeof *state);
     const struct gp_problem **problems;
-    size_t problems_count;
+    size_t problems_count, unmet = 0;
     int status = 0;
 
     if (!state)
@@ -448,6 +455,7 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     state->engine = engine;
     state->counts.planned = (int64_t)plan->runs_count;
     state->tested = gp_json_object();
+    gp_required_open(&state->required, plan);
     problems = needed(engine, &problems_count);
     gp_prefetch_open(&state->prefetch, problems, problems_count);
     for (size_t at = 0; at < plan->runs_count && status == 0;) {
@@ -463,8 +471,12 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     for (size_t i = 0; i < engine->pool->count && status == 0; i++)
         status = gp_journal_workspace(engine->journal, engine->pool,
                                       engine->pool->workers[i], err);
+    if (status == 0)
+        status = gp_required_end(&state->required, engine->journal,
+                                 &state->counts, &unmet, err);
+    gp_required_close(&state->required);
     *ret_counts = state->counts;
-    *ret_untested = untested(state->tested);
+    *ret_untested = unmet > 0 || untested(state->tested);
     json_decref(state->tested);
     free(state);
     return status;

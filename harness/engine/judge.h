@@ -45,10 +45,11 @@ size_t gp_judge_have(const struct gp_judge_cache *cache,
                      struct gp_digest *ret_digests, size_t most);
 
 /* Do the outputs that came back have the digests the worker reports? Each is
- * digested again here when it is first seen. BACKEND if not. */
+ * digested again here; what did not come back must be one of those in `have`,
+ * sent with the request. BACKEND if not. */
 int gp_judge_digests(const struct gp_result *result,
                      const unsigned char *outputs, size_t output_bytes,
-                     const struct gp_judge_cache *cache,
+                     const struct gp_digest *have, size_t have_count,
                      struct gp_err *err) GP_MUST_CHECK;
 
 /* Judge a run whose reply is in `result`. `outputs` holds the outputs that

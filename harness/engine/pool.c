@@ -202,7 +202,11 @@ int gp_worker_send(struct gp_worker *worker, const json_t *request,
 
     gp_json_print(&text, request);
     gp_buf_str(&text, "\n");
-    status = gp_proc_send(&worker->proc, text.text, text.len, err);
+    if (gp_proc_spoke(&worker->proc))
+        status = gp_err_set(err, GP_ERR_BACKEND,
+                            "the worker spoke without being asked");
+    else
+        status = gp_proc_send(&worker->proc, text.text, text.len, err);
     gp_buf_free(&text);
     return status ? worker_lost(worker, err) : 0;
 }

@@ -104,8 +104,8 @@ everything() {
 
 @test "reports that cannot be written" {
     everything
-    ends 2 report o --out nowhere
-    says nowhere 'cannot be written'
+    ends 2 report o --out nowhere/deep
+    says nowhere 'cannot be made'
     same 1 "$(wc -l < stderr)"
     [ ! -e nowhere ]
     status=0

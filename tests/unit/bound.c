@@ -282,7 +282,11 @@ Test(bound, ranges)
     gemm = product_of("f16", "f16", "nn", 8, 8, 1);
     near(bound_of("pedantic", &gemm, H100).omega_acc, (double)FLT_MAX,
          "sums in FP32");
-    near(bound_of("pedantic", &gemm, H100).omega_out, 65504, "results in FP16");
+    /* The result itself may overflow in the last rounding; measuring sees to
+     * that. */
+    near(bound_of("pedantic", &gemm, H100).omega_out, (double)FLT_MAX,
+         "an epilogue in FP32");
+    near(bound_of("default", &gemm, H100).omega_out, 65504, "results in FP16");
     near(bound_of("default", &gemm, H100).omega_acc, 65504, "sums in FP16");
     /* FP32 operands that FP16 cannot hold: anything may happen. */
     gemm = product_of("f32", "f32", "nn", 8, 8, 1);

@@ -84,3 +84,25 @@ Test(redact, named_objects)
 {
     expect("{\"host\":{\"name\":\"/x/y\"}}", "{\"host\":{\"name\":\"-\"}}");
 }
+
+Test(redact, paths_with_blanks_and_options)
+{
+    json_t *record = json_pack(
+        "{s:[s,s,s,s,s,s], s:[s], s:s}", "command", "gemmproof", "run",
+        "/tmp/Jo hn/s.yaml", "--out", "private place", "--known=my list",
+        "sources", "/tmp/Jo hn/s.yaml", "source", "/tmp/Jo hn/s.yaml:12");
+    const json_t *command = json_object_get(record, "command");
+
+    gp_redact(record);
+    cr_assert_str_eq(json_string_value(json_array_get(command, 1)), "run");
+    for (size_t i = 2; i < 6; i++)
+        if (i != 3)
+            cr_assert_str_eq(json_string_value(json_array_get(command, i)),
+                             "-");
+    cr_assert_str_eq(json_string_value(
+                         json_array_get(json_object_get(record, "sources"), 0)),
+                     "-");
+    cr_assert_str_eq(json_string_value(json_object_get(record, "source")),
+                     "-:12");
+    json_decref(record);
+}
