@@ -79,6 +79,7 @@ suite() {
 done
 EOF
     chmod +x bin/gemmproof-worker-echo
+    # shellcheck disable=SC2034 # for ends
     GEMMPROOF=bin/gemmproof
     ends 3 gemm 8 8 8 f64 --backend echo --mode default,pedantic --out a
     jq -es 'map(select(.record == "run")) | all(.verdict == "error")' \
