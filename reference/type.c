@@ -139,6 +139,24 @@ double gp_type_value(const struct gp_type *type, uint64_t bits)
     return narrow_value(bits, type->precision - 1, type->emax);
 }
 
+/* FP16 to double without a branch, so that a compiler can make vectors of it:
+ * the bits at their place in an FP32 number are 2^-112 of the value, gradual
+ * underflow included; infinity and NaN take FP32's exponent. */
+static double half_value(uint16_t word)
+{
+    uint32_t bits = (uint32_t)(word & 0x7fff) << 13, special;
+    uint32_t sign = (uint32_t)(word & 0x8000) << 16;
+    float x;
+
+    special = (word & 0x7c00) == 0x7c00 ? 0x7f800000 | bits : 0;
+    memcpy(&x, &bits, sizeof x);
+    x *= 0x1p112f;
+    memcpy(&bits, &x, sizeof bits);
+    bits = (special ? special : bits) | sign;
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
 void gp_type_load(const struct gp_type *type, const void *from, double *to,
                   int64_t count)
 {
@@ -159,7 +177,7 @@ void gp_type_load(const struct gp_type *type, const void *from, double *to,
     } else {
         const uint16_t *words = from;
         for (int64_t i = 0; i < count; i++)
-            to[i] = narrow_value(words[i], type->precision - 1, type->emax);
+            to[i] = half_value(words[i]);
     }
 }
 
