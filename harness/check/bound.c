@@ -40,6 +40,12 @@ static void judge(const struct gp_evidence *evidence,
                        "the bound of %s and use up to %.3g of it",
                        (long long)unjudged, (long long)accuracy->count, mode,
                        accuracy->max_share);
+    } else if (outside == 0 && isinf(element->limit)) {
+        finding->flags |= GP_OBSERVED;
+        gp_finding_say(finding, GP_PASS,
+                       "the bound of %s allows anything at k = %lld; all %lld "
+                       "elements are finite",
+                       mode, (long long)gemm->k, (long long)accuracy->count);
     } else if (outside == 0 && accuracy->max_share <= 1)
         gp_finding_say(finding, GP_PASS,
                        "all %lld elements are within the bound of %s; the "

@@ -84,7 +84,9 @@ static void one_element(const struct gp_reference *reference,
         (bound->rel_ref * fabs(ref) + bound->rel_mag * mag + bound->absolute) *
             (1 + 0x1p-50) +
         reference->error_rel * mag;
-    if (!isfinite(ref) || !isfinite(limit)) { /* nothing to compare with */
+    /* A limit without end is no reason: the bound of a mode may allow
+     * anything. */
+    if (!isfinite(ref) || !isfinite(mag)) { /* nothing to compare with */
         accuracy->ambiguous++;
         return;
     }

@@ -85,3 +85,10 @@ EOF
     jq -es 'map(select(.record == "run")) | all(.verdict == "error")' \
         a/results.jsonl
 }
+
+@test "a bound that allows anything is observed, and no error" {
+    ends 0 run --out a --only \
+        f16.nn.8x8x65536.dense.s1/simulated/f16-accumulate
+    jq -es 'map(select(.record == "run")) | .[0].flags == ["observed"]' \
+        a/results.jsonl
+}
