@@ -3,30 +3,40 @@
 
 #include "harness/check/check.h"
 
+/* The output that uses most of its bound; how many elements of all outputs are
+ * outside; the most that could not be judged in one. */
+static const struct gp_accuracy *worst_of(const struct gp_evidence *evidence,
+                                          int64_t *ret_which,
+                                          int64_t *ret_outside,
+                                          int64_t *ret_unjudged)
+{
+    const struct gp_accuracy *all = evidence->accuracy;
+
+    *ret_which = *ret_outside = *ret_unjudged = 0;
+    for (int64_t v = 0; v < evidence->outputs; v++) {
+        if (all[v].max_share > all[*ret_which].max_share)
+            *ret_which = v;
+        if (all[v].ambiguous > *ret_unjudged)
+            *ret_unjudged = all[v].ambiguous;
+        *ret_outside += all[v].outside;
+    }
+    return &all[*ret_which];
+}
+
 static void judge(const struct gp_evidence *evidence,
                   struct gp_finding *finding)
 {
     const struct gp_gemm *gemm = &evidence->run->problem->gemm;
     const char *mode = evidence->run->mode->name;
-    const struct gp_accuracy *accuracy;
-    const struct gp_element *element;
-    int64_t worst = 0, outside = 0, unjudged = 0;
+    int64_t worst, outside, unjudged;
+    const struct gp_accuracy *accuracy =
+        worst_of(evidence, &worst, &outside, &unjudged);
+    const struct gp_element *element = &accuracy->worst;
 
-    for (int64_t v = 1; v < evidence->outputs; v++)
-        if (evidence->accuracy[v].max_share >
-            evidence->accuracy[worst].max_share)
-            worst = v;
-    for (int64_t v = 0; v < evidence->outputs; v++)
-        outside += evidence->accuracy[v].outside;
-    accuracy = &evidence->accuracy[worst];
-    element = &accuracy->worst;
     finding->value = accuracy->max_share;
     finding->limit = 1;
     gp_finding_place(finding, gemm, element->index);
     finding->where.repeat = evidence->first_repeat[worst];
-    for (int64_t v = 0; v < evidence->outputs; v++)
-        if (evidence->accuracy[v].ambiguous > unjudged)
-            unjudged = evidence->accuracy[v].ambiguous;
     if (outside == 0 && unjudged == accuracy->count)
         gp_finding_say(finding, GP_ERROR,
                        "none of %lld elements can be judged: every sum may "

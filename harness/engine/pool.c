@@ -197,11 +197,14 @@ static int worker_lost(struct gp_worker *worker, struct gp_err *err)
 int gp_worker_send(struct gp_worker *worker, const json_t *request,
                    struct gp_err *err)
 {
+    json_t *numbered = json_copy((json_t *)request);
     struct gp_buf text = {0};
     int status;
 
-    gp_json_print(&text, request);
+    gp_json_set_int(numbered, "seq", ++worker->asked);
+    gp_json_print(&text, numbered);
     gp_buf_str(&text, "\n");
+    json_decref(numbered);
     if (gp_proc_spoke(&worker->proc))
         status = gp_err_set(err, GP_ERR_BACKEND,
                             "the worker spoke without being asked");
@@ -225,6 +228,9 @@ int gp_worker_receive(struct gp_worker *worker, int64_t timeout_ms,
             status = gp_err_set(err, GP_ERR_BACKEND,
                                 "the worker's answer is not a reply of the "
                                 "protocol");
+        else if (gp_json_int_or(reply, "seq", worker->asked) != worker->asked)
+            status = gp_err_set(err, GP_ERR_BACKEND,
+                                "the worker answered another request");
     }
     gp_buf_free(&line);
     if (status != 0) {

@@ -26,7 +26,9 @@ struct gp_worker {
     const char *backend, *workspace, *env;
     int number;           /* from 0 in order of first use */
     int starts, failures; /* failures in a row */
-    int64_t sequence;     /* executes since it started */
+    int64_t asked;    /* requests sent; a reply that carries a number must carry
+                         this one */
+    int64_t sequence; /* executes since it started */
     struct gp_proc proc;
     json_t *hello;       /* its answer; NULL while down */
     json_t *environment; /* what was set for it */

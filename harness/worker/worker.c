@@ -215,6 +215,9 @@ static int answer_line(struct worker *worker, const char *line, size_t len)
         gp_json_set_str(answer, "text", err.text);
     }
     gp_json_set_bool(answer, "ok", status == 0);
+    if (request && json_object_get(request, "seq"))
+        gp_json_set(answer, "seq",
+                    json_incref(json_object_get(request, "seq")));
     gp_json_print(&text, answer);
     gp_buf_str(&text, "\n");
     status = fwrite(text.text, 1, text.len, worker->replies) != text.len ||
