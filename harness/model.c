@@ -192,14 +192,6 @@ int gp_env_check(const char *text, struct gp_err *err)
                       text);
 }
 
-const struct gp_schedule *gp_schedule_find(const char *name)
-{
-    for (const struct gp_schedule *row = gp_schedules; row->name; row++)
-        if (strcmp(row->name, name) == 0)
-            return row;
-    return NULL;
-}
-
 const char *gp_promise(const char *backend, const char *schedule,
                        const char *mode)
 {

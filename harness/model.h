@@ -90,7 +90,6 @@ struct gp_schedule {
     bool counted; /* takes a number: streams(8) */
 };
 extern const struct gp_schedule gp_schedules[];
-const struct gp_schedule *gp_schedule_find(const char *name);
 
 /* What is promised of repeats: the sentence of the library's documentation
  * that holds here, or NULL where nothing is promised. */

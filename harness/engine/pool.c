@@ -33,7 +33,6 @@ static void worker_down(struct gp_worker *worker)
     gp_proc_stop(&worker->proc, 0);
     json_decref(worker->hello);
     worker->hello = NULL;
-    worker->operands_id = -1;
     worker->sequence = 0;
 }
 
@@ -117,7 +116,6 @@ static int start_worker(struct gp_pool *pool, struct gp_worker *worker,
     gp_json_set_str(hello, "library",
                     pool->options.library ? pool->options.library : "");
     worker->starts++;
-    worker->operands_id = -1;
     status = gp_proc_start(&worker->proc, &start, err);
     if (status == 0)
         status = gp_worker_ask(worker, hello, pool->options.start_ms,

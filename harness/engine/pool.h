@@ -35,8 +35,6 @@ struct gp_worker {
     json_t *evidence;    /* hello's "workspace": what its library allocated
                             when its context was made; NULL: not told */
     struct gp_err down;  /* why it cannot be started */
-    /* What it holds: the operands and problem last prepared. */
-    int64_t operands_id;
 };
 
 struct gp_pool {
