@@ -26,6 +26,8 @@ struct gp_family {
                         operands are FP64 themselves and one_term */
     bool reorders;   /* rounded sums: another order shows in the bits */
     bool one_term;   /* each result is one product: judged by `fingerprint` */
+    bool random;     /* drawn so that errors of rounding behave like random
+                        ones: judged by the check `band` */
     /* Can it be made for this problem? Unsupported with a sentence if not. */
     int (*accept)(const struct gp_gemm *gemm, struct gp_err *err);
     /* Column j of op(A) (m values), op(B) (k values) or C (m values). */
