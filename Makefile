@@ -68,7 +68,7 @@ HEADERS := $(wildcard harness/*.h harness/*/*.h harness/*/*/*.h reference/*.h \
 object = $(patsubst %,$(OBJ)/%.o,$(1))
 
 .PHONY: all help setup setup-dev verify check unit lint bench clean install \
-	bundle
+	bundle faults
 all: $(BIN)/gemmproof $(WORKER_BINS)
 
 help:
@@ -125,6 +125,10 @@ setup-dev:
 
 verify: all
 	@BINDIR=$(BIN) BACKEND=$(BACKEND) SUITE=$(SUITE) ci/verify.sh
+
+# Every row of tests/faults.tsv, and what catches it.
+faults: all
+	@BINDIR=$(BIN) ci/faults.sh
 
 # Everything a change must pass; says how long each step took.
 check:

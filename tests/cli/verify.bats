@@ -39,7 +39,7 @@ stub() {
 @test "make help names every target and knob" {
     run make help
     [ "$status" -eq 0 ]
-    for word in setup setup-dev verify check CUDA_HOME NVCC CUDA BUILDDIR \
+    for word in setup setup-dev verify faults check CUDA_HOME NVCC CUDA BUILDDIR \
         DEBUG VERBOSE PREFIX DESTDIR SANITIZE WERROR SUITE BACKEND; do
         [ "$(grep -cE "^ +$word  " <<< "$output")" -eq 1 ]
     done

@@ -4,10 +4,11 @@
  * are ways to die: they prove that a broken worker is an error, never a
  * numerical failure and never silence.
  */
-#include "harness/worker/backends/faulty.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/base/word.h"
+#include "harness/worker/backends/faulty_sums.h"
 
 unsigned char *gp_faulty_d(const struct gp_host *host, int64_t index)
 {
@@ -25,19 +26,23 @@ void gp_faulty_put(const struct gp_host *host, int64_t index, uint64_t bits)
         to[i] = (unsigned char)(bits >> 8 * i);
 }
 
-/* The sin of a number that counts through both tables; NULL beyond them. */
+/* The sin of a number that counts through all tables; NULL beyond them. */
 static const struct gp_faulty_sin *sin_of(int number)
 {
-    const struct gp_faulty_sin *row = gp_faulty_products;
+    static const struct gp_faulty_sin *const tables[] = {
+        gp_faulty_products, gp_faulty_sums, gp_faulty_algorithms,
+        gp_faulty_deeds};
 
-    while (row->name && number-- > 0)
-        row++;
-    if (row->name)
-        return row;
-    row = gp_faulty_deeds;
-    while (row->name && number-- > 0)
-        row++;
-    return row->name ? row : NULL;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const struct gp_faulty_sin *row = tables[t]; row->name; row++)
+            if (number-- == 0)
+                return row;
+    return NULL;
+}
+
+double gp_faulty_number(const struct gp_host *host)
+{
+    return sin_of(host->variant)->number;
 }
 
 static int faulty_multiply(struct gp_host *host,
@@ -46,51 +51,58 @@ static int faulty_multiply(struct gp_host *host,
 {
     struct gp_host_product altered = *product;
     const struct gp_faulty_sin *row = sin_of(host->variant);
+    int status;
 
     if (row->before)
         row->before(host, &altered);
-    if ((row->multiply ? row->multiply : gp_host_naive)(host, &altered, err) !=
-        0)
-        return -1;
-    if (row->after)
+    if (row->sum)
+        status = gp_faulty_multiply(host, &altered, row->sum, err);
+    else if (row->multiply)
+        status = row->multiply(host, &altered, err);
+    else
+        status = gp_host_naive(host, &altered, err);
+    if (status == 0 && row->after)
         row->after(host, product);
-    return 0;
+    return status;
 }
 
 static int faulty_open(void **ret_ctx, const char *variant, const char *library,
                        struct gp_err *err)
 {
-    struct gp_buf names = {0};
+    enum { SINS_MOST = 200 };
+    const char *names[SINS_MOST + 1] = {NULL};
     const struct gp_faulty_sin *row;
 
     (void)library;
     for (int i = 0; (row = sin_of(i)) != NULL; i++) {
-        if (strcmp(row->name, variant) == 0) {
-            gp_buf_free(&names);
+        if (strcmp(row->name, variant) == 0)
             return gp_host_open(ret_ctx, i, faulty_multiply, err);
-        }
-        gp_buf_printf(&names, "%s%s", i ? " " : "", row->name);
+        if (i < SINS_MOST)
+            names[i] = row->name;
     }
-    gp_err_set(err, GP_ERR_USAGE,
-               "the backend faulty has no sin '%.40s': write faulty=SIN with "
-               "one of %s",
-               variant, gp_buf_text(&names));
-    gp_buf_free(&names);
-    return -1;
+    return gp_err_set(err, GP_ERR_USAGE,
+                      "the backend faulty has no sin '%.40s': did you mean "
+                      "faulty=%s? tests/faults.tsv has all of them",
+                      variant, gp_word_nearest(variant, names));
 }
 
+/* Also modes that promise less than the plain product delivers: what is a sin
+ * under one mode is right under another. */
 static void offer(json_t *offers)
 {
     static const char *const narrow[][2] = {
         {"f16", "f16"}, {"f16", "f32"}, {"bf16", "bf16"}, {"bf16", "f32"}};
 
-    gp_backend_offer(offers, "gemm", "f32", "f32", "default pedantic", "",
-                     true);
-    gp_backend_offer(offers, "gemm", "f64", "f64", "default pedantic", "",
-                     true);
+    gp_backend_offer(offers, "gemm", "f32", "f32",
+                     "default pedantic tf32 bf16x9", "", true);
+    gp_backend_offer(offers, "gemm", "f64", "f64",
+                     "default pedantic fp64-emulated", "", true);
+    gp_backend_offer(offers, "gemm-ex", "f32", "f32", "default",
+                     "32f-fast-16bf", true);
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
-        gp_backend_offer(offers, "gemm-ex", narrow[i][0], narrow[i][1],
-                         "default", "32f 32f-pedantic", true);
+        gp_backend_offer(
+            offers, "gemm-ex", narrow[i][0], narrow[i][1], "default",
+            i == 0 ? "32f 32f-pedantic 16f" : "32f 32f-pedantic", true);
 }
 
 static int faulty_hello(void *ctx, json_t *reply, struct gp_err *err)

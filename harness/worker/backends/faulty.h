@@ -7,6 +7,8 @@
 
 #include "harness/worker/backends/host.h"
 
+struct gp_faulty_element; /* faulty_sums.h */
+
 struct gp_faulty_sin {
     const char *name;
     /* Alter the product before it is multiplied (NULL: nothing). */
@@ -14,14 +16,23 @@ struct gp_faulty_sin {
     /* Multiply (NULL: the plain product). */
     int (*multiply)(struct gp_host *host, const struct gp_host_product *product,
                     struct gp_err *err);
+    /* Sum one element wrongly (NULL: as `multiply` does). */
+    double (*sum)(const struct gp_faulty_element *element);
     /* Alter what stands in memory afterwards (NULL: nothing). */
     void (*after)(struct gp_host *host, const struct gp_host_product *product);
+    double number; /* what one function makes several sins of */
 };
 
-/* A wrong product; a right one, and wrong things done beside it or at another
- * repeat. Both are ended by a row without a name. */
+/* A wrong product; wrong sums; other algorithms; a right product, and wrong
+ * things done beside it or at another repeat. Each is ended by a row without a
+ * name. */
 extern const struct gp_faulty_sin gp_faulty_products[];
+extern const struct gp_faulty_sin gp_faulty_sums[];
+extern const struct gp_faulty_sin gp_faulty_algorithms[];
 extern const struct gp_faulty_sin gp_faulty_deeds[];
+
+/* The number of the host's sin. */
+double gp_faulty_number(const struct gp_host *host);
 
 /* Element `index` of D, packed, where it stands in memory; and raw bits put
  * there. */

@@ -90,6 +90,60 @@ static void skip_row(struct gp_host *host,
         gp_faulty_put(host, at, UINT64_MAX);
 }
 
+/* The results of the first two products of a batch are each other's. */
+static void batch_swapped(struct gp_host *host,
+                          const struct gp_host_product *product)
+{
+    const struct gp_gemm *gemm = &host->job.gemm;
+    int64_t each = gemm->m * gemm->n;
+
+    (void)product;
+    for (int64_t at = 0; at < each && gemm->batch > 1; at++) {
+        uint64_t bits = bits_of(host, at);
+        gp_faulty_put(host, at, bits_of(host, at + each));
+        gp_faulty_put(host, at + each, bits);
+    }
+}
+
+/* The last product of a batch is not done. */
+static void skip_batch(struct gp_host *host,
+                       const struct gp_host_product *product)
+{
+    const struct gp_gemm *gemm = &host->job.gemm;
+
+    (void)product;
+    for (int64_t at = count_of(host) - gemm->m * gemm->n; at < count_of(host);
+         at++)
+        gp_faulty_put(host, at, UINT64_MAX);
+}
+
+/* With beta, C stays in the first tile of 16 x 16. */
+static void tile_keeps_c(struct gp_host *host,
+                         const struct gp_host_product *product)
+{
+    const struct gp_gemm *gemm = &host->job.gemm;
+
+    (void)product;
+    for (int64_t at = 0; gemm->beta != 0 && at < gemm->m * gemm->n; at++)
+        if (at % gemm->m < 16 && at / gemm->m < 16)
+            gp_faulty_put(
+                host, at,
+                gp_type_bits(gemm->out, host->matrix[GP_C].packed, at));
+}
+
+/* D is written as if its columns stood side by side. */
+static void ignore_ldc(struct gp_host *host,
+                       const struct gp_host_product *product)
+{
+    const struct gp_gemm *gemm = &host->job.gemm;
+    unsigned char *d = host->matrix[GP_C].data;
+
+    (void)product;
+    for (int64_t at = 0; at < gemm->m * gemm->n; at++)
+        memmove(d + (size_t)at * gemm->out->bytes, gp_faulty_d(host, at),
+                gemm->out->bytes);
+}
+
 /* --- One wrong element ---------------------------------------------------- */
 
 static void one_ulp(struct gp_host *host, const struct gp_host_product *product)
@@ -108,6 +162,74 @@ static void nan_leak(struct gp_host *host,
     (void)product;
     gp_type_store(host->job.gemm.out, &nan_value,
                   gp_faulty_d(host, count_of(host) / 2), 1);
+}
+
+/* --- Special values ------------------------------------------------------- */
+
+static double value_of(const struct gp_host *host, int64_t index)
+{
+    return gp_type_value(host->job.gemm.out, bits_of(host, index));
+}
+
+static void put_value(struct gp_host *host, int64_t index, double x)
+{
+    gp_type_store(host->job.gemm.out, &x, gp_faulty_d(host, index), 1);
+}
+
+/* As a maximum with 0 does it. */
+static void swallow_nan(struct gp_host *host,
+                        const struct gp_host_product *product)
+{
+    (void)product;
+    for (int64_t at = 0; at < count_of(host); at++)
+        if (isnan(value_of(host, at)))
+            put_value(host, at, 0);
+}
+
+/* Where a row has a NaN, the next one has it too. */
+static void nan_leak_row(struct gp_host *host,
+                         const struct gp_host_product *product)
+{
+    int64_t m = host->job.gemm.m;
+
+    (void)product;
+    for (int64_t at = count_of(host) - 2; at >= 0; at--)
+        if (at % m + 1 < m && isnan(value_of(host, at)))
+            put_value(host, at + 1, NAN);
+}
+
+/* The largest number instead of infinity. */
+static void saturate(struct gp_host *host,
+                     const struct gp_host_product *product)
+{
+    double largest = gp_type_largest(host->job.gemm.out);
+
+    (void)product;
+    for (int64_t at = 0; at < count_of(host); at++)
+        if (isinf(value_of(host, at)))
+            put_value(host, at, copysign(largest, value_of(host, at)));
+}
+
+/* A NaN instead of infinity. */
+static void inf_is_nan(struct gp_host *host,
+                       const struct gp_host_product *product)
+{
+    (void)product;
+    for (int64_t at = 0; at < count_of(host); at++)
+        if (isinf(value_of(host, at)))
+            put_value(host, at, NAN);
+}
+
+/* Results below the smallest normal number become 0. */
+static void flush_results(struct gp_host *host,
+                          const struct gp_host_product *product)
+{
+    double least = ldexp(1, host->job.gemm.out->emin);
+
+    (void)product;
+    for (int64_t at = 0; at < count_of(host); at++)
+        if (fabs(value_of(host, at)) < least)
+            put_value(host, at, 0);
 }
 
 /* --- Memory that is not D's ----------------------------------------------- */
@@ -249,8 +371,17 @@ const struct gp_faulty_sin gp_faulty_deeds[] = {
     {.name = "last-row-zero", .after = last_row_zero},
     {.name = "skip-last", .after = skip_last},
     {.name = "skip-row", .after = skip_row},
+    {.name = "batch-swapped", .after = batch_swapped},
+    {.name = "skip-batch", .after = skip_batch},
+    {.name = "tile-keeps-c", .after = tile_keeps_c},
+    {.name = "ignore-ldc", .after = ignore_ldc},
     {.name = "one-ulp", .after = one_ulp},
     {.name = "nan-leak", .after = nan_leak},
+    {.name = "swallow-nan", .after = swallow_nan},
+    {.name = "nan-leak-row", .after = nan_leak_row},
+    {.name = "saturate", .after = saturate},
+    {.name = "inf-is-nan", .after = inf_is_nan},
+    {.name = "flush-results", .after = flush_results},
     {.name = "write-before", .after = write_before},
     {.name = "write-guard", .after = write_guard},
     {.name = "write-padding", .after = write_padding},

@@ -71,6 +71,24 @@ static int drop_k_tail(struct gp_host *host,
     return range(host, product, 0, k - lost, false, err);
 }
 
+/* The loop over k does whole tiles of `number` only. */
+static int drop_k_rest(struct gp_host *host,
+                       const struct gp_host_product *product,
+                       struct gp_err *err)
+{
+    int64_t k = product->gemm.k, tile = (int64_t)gp_faulty_number(host);
+
+    return range(host, product, 0, k > tile ? k / tile * tile : k, false, err);
+}
+
+/* The loop over k does whole tiles of 8 and reads beyond the last position. */
+static int read_beyond_k(struct gp_host *host,
+                         const struct gp_host_product *product,
+                         struct gp_err *err)
+{
+    return range(host, product, 0, (product->gemm.k + 7) / 8 * 8, false, err);
+}
+
 /* Two slices of a split k overlap. */
 static int double_k_chunk(struct gp_host *host,
                           const struct gp_host_product *product,
@@ -252,6 +270,28 @@ static void alpha_twice(struct gp_host *host, struct gp_host_product *product)
     product->gemm.alpha *= product->gemm.alpha;
 }
 
+/* The factors are handed on in a narrower type: FP16, of FP64 in FP32. */
+static void narrow_factors(struct gp_host *host,
+                           struct gp_host_product *product)
+{
+    bool wide = product->gemm.in->bytes == 8;
+
+    (void)host;
+    product->gemm.alpha =
+        gp_round_to(product->gemm.alpha, wide ? 24 : 11, -126);
+    product->gemm.beta = gp_round_to(product->gemm.beta, wide ? 24 : 11, -126);
+}
+
+static void factors_swapped(struct gp_host *host,
+                            struct gp_host_product *product)
+{
+    double alpha = product->gemm.alpha;
+
+    (void)host;
+    product->gemm.alpha = product->gemm.beta;
+    product->gemm.beta = alpha;
+}
+
 /* With beta = 0, what stood in D must not be read. */
 static void stale_c(struct gp_host *host, struct gp_host_product *product)
 {
@@ -301,6 +341,10 @@ const struct gp_faulty_sin gp_faulty_products[] = {
     {.name = "drop-last-k", .multiply = drop_last_k},
     {.name = "drop-first-k", .multiply = drop_first_k},
     {.name = "drop-k-tail-8", .multiply = drop_k_tail},
+    {.name = "drop-k-mod-8", .multiply = drop_k_rest, .number = 8},
+    {.name = "drop-k-mod-32", .multiply = drop_k_rest, .number = 32},
+    {.name = "drop-k-mod-64", .multiply = drop_k_rest, .number = 64},
+    {.name = "read-beyond-k", .multiply = read_beyond_k},
     {.name = "double-k-chunk", .multiply = double_k_chunk},
     {.name = "f16-partials", .multiply = f16_partials},
     {.name = "f32-partials", .multiply = f32_partials},
@@ -315,6 +359,8 @@ const struct gp_faulty_sin gp_faulty_products[] = {
     {.name = "beta-twice", .before = beta_twice},
     {.name = "alpha-ignored", .before = alpha_ignored},
     {.name = "alpha-twice", .before = alpha_twice},
+    {.name = "narrow-factors", .before = narrow_factors},
+    {.name = "factors-swapped", .before = factors_swapped},
     {.name = "stale-c", .before = stale_c},
     {.name = "truncate-output", .multiply = truncate_output},
     {.name = NULL},
