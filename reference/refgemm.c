@@ -10,12 +10,14 @@
 #include "harness/base/hash.h"
 #include "harness/base/shm.h"
 #include "reference/certificate.h"
+#include "reference/pair.h"
 
 /* What lives only while a reference is made: op(A) and op(B) of one batch, in
  * double and as magnitudes. */
 struct scratch {
     double *a, *b, *column;
     float *abs_a, *abs_b, *sums;
+    int exponent; /* of AB: 2^exponent was left out */
 };
 
 static void scratch_free(struct scratch *scratch)
@@ -66,9 +68,10 @@ double gp_reference_bytes(const struct gp_gemm *gemm)
     double c = (double)gemm->m * (double)gemm->n;
     double batch = (double)gemm->batch, in = (double)gemm->in->bytes;
     double operands = batch * ((a + b) * in + c * (double)gemm->out->bytes);
+    double low = gemm->out->bytes == 8 ? 8 : 0;
 
     /* kept; scratch; and once more the operands and an output, shared */
-    return 2 * operands + batch * c * (8 + 8 + (double)gemm->out->bytes) +
+    return 2 * operands + batch * c * (8 + 8 + low + (double)gemm->out->bytes) +
            (a + b) * 12 + c * 4;
 }
 
@@ -123,43 +126,74 @@ static void magnitudes(const double *from, float *to, int64_t count)
         to[i] = round_up(fabs(from[i]));
 }
 
-/* alpha AB + beta C and its magnitude, by our own arithmetic. The sums of
- * magnitudes are up to k u too small and may have lost what underflows. */
-static void epilogue(struct gp_reference *reference, const struct scratch *in,
-                     int64_t batch)
-{
-    const struct gp_gemm *gemm = &reference->gemm;
-    int64_t each = gemm->m * gemm->n;
-    double *ref = reference->ref + batch * each;
-    double *mag = reference->mag + batch * each;
-    double up = 1 / (1 - (double)gemm->k * 0x1p-24);
-    double lost = (double)gemm->k * 0x1p-126, alpha = gemm->alpha;
-    const struct gp_family_args args = {gemm, reference->seed, GP_C, batch};
-
-    for (int64_t j = 0; j < gemm->n; j++) {
-        if (gemm->beta != 0)
-            reference->family->column(&args, j, in->column);
-        for (int64_t i = 0; i < gemm->m; i++) {
-            int64_t at = i + j * gemm->m;
-            double s = ((double)in->sums[at] * up + lost) * (1 + 0x1p-50);
-            double c = gemm->beta != 0 ? gemm->beta * in->column[i] : 0;
-            ref[at] = gemm->beta != 0 ? alpha * ref[at] + c : alpha * ref[at];
-            mag[at] = (fabs(alpha) * s + fabs(c)) * (1 + 0x1p-50);
-        }
-        if (gemm->beta != 0)
-            gp_type_store(gemm->out, in->column,
-                          (unsigned char *)reference->c +
-                              (size_t)(batch * each + j * gemm->m) *
-                                  gemm->out->bytes,
-                          gemm->m);
-    }
-}
-
 /* FP64 operands with all their bits have products that FP64 rounds. */
 static bool is_exact(const struct gp_reference *reference)
 {
     return reference->family->sums_exact &&
            !(reference->family->one_term && reference->gemm.in->bytes == 8);
+}
+
+/* Does AB come as a pair? */
+static bool is_pair(const struct gp_reference *reference)
+{
+    return reference->low && !is_exact(reference);
+}
+
+/* |A||B| where sgemm made it: up to k u too small, and without what may have
+ * underflowed. */
+static double sum_of(const struct gp_gemm *gemm, float sum)
+{
+    double up = 1 / (1 - (double)gemm->k * 0x1p-24);
+
+    return ((double)sum * up + (double)gemm->k * 0x1p-126) * (1 + 0x1p-50);
+}
+
+/* alpha AB + beta C and its magnitude, by our own arithmetic. */
+static void epilogue_column(struct gp_reference *reference,
+                            const struct scratch *in, const double *c,
+                            int64_t at)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    double *ref = reference->ref + at, *mag = reference->mag + at;
+    double *low = reference->low ? reference->low + at : NULL;
+    double alpha = gemm->alpha, beta = gemm->beta;
+    int64_t place = at % (gemm->m * gemm->n);
+    const struct gp_pair_scalars scalars = {alpha, beta, in->exponent};
+
+    for (int64_t i = 0; i < gemm->m; i++) {
+        double s =
+            is_pair(reference) ? mag[i] : sum_of(gemm, in->sums[place + i]);
+        double beta_c = beta != 0 ? beta * c[i] : 0;
+        if (low)
+            ref[i] =
+                gp_pair_finish(&scalars, ref[i], &low[i], beta != 0 ? c[i] : 0);
+        else
+            ref[i] = beta != 0 ? alpha * ref[i] + beta_c : alpha * ref[i];
+        mag[i] = (fabs(alpha) * s + fabs(beta_c)) * (1 + 0x1p-50);
+        if (in->exponent)
+            mag[i] = (scalbn(fabs(alpha) * s, in->exponent) + 0x1p-1074 +
+                      fabs(beta_c)) *
+                     (1 + 0x1p-50);
+    }
+}
+
+static void epilogue(struct gp_reference *reference, const struct scratch *in,
+                     int64_t batch)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    const struct gp_family_args args = {gemm, reference->seed, GP_C, batch};
+
+    for (int64_t j = 0; j < gemm->n; j++) {
+        int64_t at = (batch * gemm->n + j) * gemm->m;
+        if (gemm->beta != 0) {
+            reference->family->column(&args, j, in->column);
+            gp_type_store(gemm->out, in->column,
+                          (unsigned char *)reference->c +
+                              (size_t)at * gemm->out->bytes,
+                          gemm->m);
+        }
+        epilogue_column(reference, in, in->column, at);
+    }
 }
 
 /* A product that fails its certificate judges nothing. */
@@ -196,9 +230,51 @@ static int certify(const struct gp_reference *reference,
                          openblas_get_corename(), openblas_get_num_threads());
 }
 
-static int make_batch(struct gp_reference *reference,
-                      const struct scratch *scratch, int64_t batch,
-                      struct gp_err *err)
+/* AB in FP64, certified. */
+static int multiply(const struct gp_reference *reference,
+                    const struct scratch *scratch, int64_t batch,
+                    struct gp_err *err)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    int64_t m = gemm->m, n = gemm->n, k = gemm->k;
+
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
+                (blasint)n, (blasint)k, 1, scratch->a, (blasint)m, scratch->b,
+                (blasint)k, 0, reference->ref + batch * m * n, (blasint)m);
+    magnitudes(scratch->a, scratch->abs_a, m * k);
+    magnitudes(scratch->b, scratch->abs_b, k * n);
+    cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
+                (blasint)n, (blasint)k, 1, scratch->abs_a, (blasint)m,
+                scratch->abs_b, (blasint)k, 0, scratch->sums, (blasint)m);
+    return certify(reference, scratch, batch, err);
+}
+
+/* AB better than FP64. */
+static int multiply_pair(struct gp_reference *reference,
+                         struct scratch *scratch, int64_t batch,
+                         struct gp_err *err)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    int64_t at = batch * gemm->m * gemm->n;
+    struct gp_pair pair = {.m = gemm->m,
+                           .n = gemm->n,
+                           .k = gemm->k,
+                           .a = scratch->a,
+                           .b = scratch->b,
+                           .high = reference->ref + at,
+                           .low = reference->low + at,
+                           .mag = reference->mag + at,
+                           .alone = openblas_get_num_threads() > 1};
+
+    if (gp_pair_multiply(&pair, err) != 0)
+        return -1;
+    scratch->exponent = pair.exponent;
+    reference->error_rel = fmax(reference->error_rel, pair.error);
+    return 0;
+}
+
+static int make_batch(struct gp_reference *reference, struct scratch *scratch,
+                      int64_t batch, struct gp_err *err)
 {
     const struct gp_gemm *gemm = &reference->gemm;
     int64_t m = gemm->m, n = gemm->n, k = gemm->k;
@@ -217,18 +293,31 @@ static int make_batch(struct gp_reference *reference,
                   (unsigned char *)reference->b +
                       (size_t)(batch * k * n) * bytes,
                   scratch->column);
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
-                (blasint)n, (blasint)k, 1, scratch->a, (blasint)m, scratch->b,
-                (blasint)k, 0, reference->ref + batch * m * n, (blasint)m);
-    magnitudes(scratch->a, scratch->abs_a, m * k);
-    magnitudes(scratch->b, scratch->abs_b, k * n);
-    cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
-                (blasint)n, (blasint)k, 1, scratch->abs_a, (blasint)m,
-                scratch->abs_b, (blasint)k, 0, scratch->sums, (blasint)m);
-    if (certify(reference, scratch, batch, err) != 0)
+    if ((is_pair(reference) ? multiply_pair(reference, scratch, batch, err)
+                            : multiply(reference, scratch, batch, err)) != 0)
         return -1;
     epilogue(reference, scratch, batch);
     return 0;
+}
+
+/* The error that travels with ref, for each part of it that is not exact. */
+static void set_error(struct gp_reference *reference)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    bool scaled = gemm->alpha != 1 || gemm->beta != 0;
+
+    if (reference->family->exact)
+        return;
+    if (reference->low) {
+        reference->error_rel += scaled ? GP_PAIR_SCALARS_ERROR : 0;
+        reference->error_abs = GP_PAIR_UNDERFLOW;
+        return;
+    }
+    /* k products and k - 1 sums, then alpha, beta and one more sum: at most
+     * (k + 4) u G to first order and beyond. Exact sums meet alpha and beta in
+     * at most three roundings; none in the exact families. */
+    reference->error_rel =
+        ((is_exact(reference) ? 0 : (double)gemm->k) + 4) * 0x1p-53;
 }
 
 static int allocate(struct gp_reference *reference, struct gp_err *err)
@@ -254,6 +343,12 @@ static int allocate(struct gp_reference *reference, struct gp_err *err)
         gp_matrix_alloc((void **)&reference->mag, results * 8, "the magnitudes",
                         err) != 0)
         return -1;
+    if (gemm->out->bytes == 8) {
+        if (gp_matrix_alloc((void **)&reference->low, results * 8,
+                            "the reference", err) != 0)
+            return -1;
+        memset(reference->low, 0, results * 8);
+    }
     if (gemm->beta != 0)
         return gp_matrix_alloc(&reference->c, results * gemm->out->bytes,
                                "operand C", err);
@@ -281,13 +376,7 @@ int gp_reference_make(struct gp_reference *reference,
     for (int64_t batch = 0; !status && batch < gemm->batch; batch++)
         status = make_batch(reference, &scratch, batch, err);
     scratch_free(&scratch);
-    /* k products and k - 1 sums, then alpha, beta and one more sum: at most
-     * (k + 4) u G to first order and beyond. Exact sums meet alpha and beta in
-     * at most three roundings; none in the exact families. */
-    reference->error_rel =
-        family->exact
-            ? 0
-            : ((is_exact(reference) ? 0 : (double)gemm->k) + 4) * 0x1p-53;
+    set_error(reference);
     clock_gettime(CLOCK_MONOTONIC, &to);
     reference->seconds = (double)(to.tv_sec - from.tv_sec) +
                          1e-9 * (double)(to.tv_nsec - from.tv_nsec);
@@ -300,6 +389,7 @@ void gp_reference_free(struct gp_reference *reference)
     gp_matrix_free(reference->b);
     gp_matrix_free(reference->c);
     gp_matrix_free(reference->ref);
+    gp_matrix_free(reference->low);
     gp_matrix_free(reference->mag);
     memset(reference, 0, sizeof *reference);
 }

@@ -2,11 +2,13 @@
  * The reference of one problem: operands, exact result, magnitudes.
  *
  * AB comes from cblas_dgemm with alpha = 1, beta = 0; alpha, beta and C are
- * applied by our own code (OpenBLAS is not trusted with them). G is an upper
- * bound of |alpha| |A||B| + |beta| |C|, from cblas_sgemm on magnitudes rounded
- * up, inflated by its own worst error. The error of `ref` itself, at most
- * error_rel * G in each element, travels with it: it is 0 where the family
- * makes every sum exact.
+ * applied by our own code (OpenBLAS is not trusted with them). FP64 results
+ * need a reference better than FP64: theirs is the unevaluated sum ref + low
+ * (pair.h). G is an upper bound of |alpha| |A||B| + |beta| |C|, from
+ * cblas_sgemm on magnitudes rounded up, inflated by its own worst error, or
+ * made with the pair. The error of the reference itself, at most
+ * error_rel * G + error_abs in each element, travels with it: it is 0 where
+ * the family makes every sum exact.
  */
 #ifndef GP_REFERENCE_REFGEMM_H
 #define GP_REFERENCE_REFGEMM_H
@@ -22,8 +24,9 @@ struct gp_reference {
     void *a, *b, *c;
     /* m n batch values each, packed column-major. */
     double *ref;
+    double *low; /* ref + low is meant, ref that sum rounded; NULL: ref */
     double *mag; /* G, rounded up */
-    double error_rel;
+    double error_rel, error_abs;
     struct gp_bound_data data;
     double seconds; /* what making it took */
 };

@@ -78,12 +78,13 @@ static void one_element(const struct gp_reference *reference,
 {
     const struct gp_type *out = reference->gemm.out;
     double ref = reference->ref[index], mag = reference->mag[index];
+    double low = reference->low ? reference->low[index] : 0;
     double rounded, error, limit, ulps;
 
     limit =
         (bound->rel_ref * fabs(ref) + bound->rel_mag * mag + bound->absolute) *
             (1 + 0x1p-50) +
-        reference->error_rel * mag;
+        reference->error_rel * mag + reference->error_abs;
     /* A limit without end is no reason: the bound of a mode may allow
      * anything. */
     if (!isfinite(ref) || !isfinite(mag)) { /* nothing to compare with */
@@ -94,7 +95,7 @@ static void one_element(const struct gp_reference *reference,
         not_finite(reference, bound, index, got, limit, accuracy);
         return;
     }
-    error = fabs(got - ref);
+    error = fabs(got - ref - low);
     rounded = out->bytes == 4 ? (double)(float)ref : gp_type_round(out, ref);
     if (got == rounded)
         accuracy->rounded++;

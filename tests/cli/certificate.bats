@@ -63,30 +63,30 @@ all_errors() {
 
 @test "a rounded product that is 2^-40 of its magnitude off" {
     case_file <<< $'    sizes: [[24, 31, 150], [23, 31, 150]]
-    types: [f32, f64]
+    types: [f32]
     families: dense'
     for where in 0 300 743; do
         preload "$where" 'x + ldexp(S, -40) * 2'
         wrongly 3 run x.yaml --backend naive,openblas
-        all_errors 4
+        all_errors 2
     done
 }
 
 @test "an exact product that is one unit of the grid off" {
     case_file <<< $'    sizes: [[24, 31, 64], [23, 31, 64]]
-    types: [f32]
+    types: [f32, f64]
     families: [grid, exact, ones, index]'
     for where in 0 300 743; do
         # 2^-46 is the unit of grid (23 bits each) at most; of integers, 1.
         preload "$where" 'x == floor(x) ? x + 1 : x + 0x1p-46'
         wrongly 3 run x.yaml --backend naive,openblas
-        all_errors 8
+        all_errors 16
     done
 }
 
 @test "a result that is not there" {
     case_file <<< $'    sizes: [[24, 31, 64], [23, 31, 64]]
-    types: [f64, f16, "bf16:f32"]
+    types: [f32, f16, "bf16:f32"]
     families: [dense, exact, one-hot, product]'
     for how in NAN INFINITY 0; do
         preload 77 "$how"
