@@ -9,6 +9,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SUITE ?=
 BACKEND ?= auto
+SEEDS ?= 1000
+SMOKE_SEEDS ?= 20
 CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda /opt/cuda) /usr/local/cuda)
 NVCC ?= $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc))
 CUDA_ARCH ?= all-major
@@ -68,7 +70,7 @@ HEADERS := $(wildcard harness/*.h harness/*/*.h harness/*/*/*.h reference/*.h \
 object = $(patsubst %,$(OBJ)/%.o,$(1))
 
 .PHONY: all help setup setup-dev verify check unit lint bench clean install \
-	bundle faults
+	bundle faults false-alarms
 all: $(BIN)/gemmproof $(WORKER_BINS)
 
 help:
@@ -129,6 +131,10 @@ verify: all
 # Every row of tests/faults.tsv, and what catches it.
 faults: all
 	@BINDIR=$(BIN) ci/faults.sh
+
+# Right workers over many seeds: what the checks say that they should not.
+false-alarms: all
+	@BINDIR=$(BIN) SEEDS=$(SEEDS) SMOKE_SEEDS=$(SMOKE_SEEDS) ci/false-alarms.sh
 
 # Everything a change must pass; says how long each step took.
 check:

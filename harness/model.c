@@ -317,6 +317,18 @@ void gp_counts_relation(struct gp_counts *counts, enum gp_verdict verdict,
     counts->relations_failed += verdict == GP_FAIL;
 }
 
+void gp_counts_judgement(struct gp_counts *counts, const char *by)
+{
+    for (int i = 0; i < GP_JUDGES_MOST; i++) {
+        if (counts->judgements[i].by &&
+            strcmp(counts->judgements[i].by, by) != 0)
+            continue;
+        counts->judgements[i].by = by;
+        counts->judgements[i].count++;
+        return;
+    }
+}
+
 int gp_counts_exit(const struct gp_counts *counts, bool untested)
 {
     int64_t recorded =

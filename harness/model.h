@@ -260,9 +260,17 @@ struct gp_finding {
     char text[400];     /* one sentence */
 };
 
+enum { GP_JUDGES_MOST = 40 }; /* checks and relations together */
+
 struct gp_counts {
     int64_t planned, run, pass, observed, known, fail, skip, error;
     int64_t relations, relations_observed, relations_failed;
+    /* How many findings of each check and relation, in order of appearance;
+     * ended by a NULL name. */
+    struct {
+        const char *by;
+        int64_t count;
+    } judgements[GP_JUDGES_MOST + 1];
 };
 
 /* Count one run's end; one relation's. */
@@ -270,6 +278,8 @@ void gp_counts_run(struct gp_counts *counts, enum gp_verdict verdict,
                    unsigned flags);
 void gp_counts_relation(struct gp_counts *counts, enum gp_verdict verdict,
                         unsigned flags);
+/* Count one finding of a check or relation, whose name outlives the counts. */
+void gp_counts_judgement(struct gp_counts *counts, const char *by);
 
 /* 1 if anything failed; else 3 if there is an error, a planned run without a
  * record, nothing that was judged, or `untested` is set (a selected backend

@@ -14,7 +14,7 @@
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1 */
 #endif
 
-enum { FIRST_BYTES = 1 << 16, PAGE_BYTES = 4096 };
+enum { FIRST_BYTES = 1 << 16, PAGE_BYTES = 4096, SMALL_BYTES = 1 << 22 };
 
 static size_t shm_round(size_t bytes)
 {
@@ -111,8 +111,10 @@ int gp_matrix_alloc(void **ret_data, size_t bytes, const char *what,
     size_t want = shm_round(bytes ? bytes : 1);
     void *data;
 
+    /* Asking takes longer than a small product does. */
     errno = ENOMEM;
-    if (want < bytes || want > gp_memory_available_bytes())
+    if (want < bytes ||
+        (want > SMALL_BYTES && want > gp_memory_available_bytes()))
         return shm_failed(what, bytes, err);
     data = aligned_alloc(PAGE_BYTES, want);
     if (!data)

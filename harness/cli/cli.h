@@ -70,13 +70,13 @@ struct gp_session {
     struct gp_known known;  /* read by gp_session_run */
     bool no_known, known_named;
     double max_flops;
-    bool as_is, quiet, redact, help;
+    bool as_is, quiet, no_reports, redact, help;
     const char *const *auto_backends; /* chosen for "auto" */
     bool nvidia_device;
 };
 
 /* The option table over a session; `rows` has room for GP_SESSION_OPTIONS. */
-enum { GP_SESSION_OPTIONS = 24 };
+enum { GP_SESSION_OPTIONS = 32 };
 void gp_session_options(struct gp_session *session, struct gp_opt *rows);
 
 /* A command that plans: parse its words, print its help if that was asked, else

@@ -49,6 +49,8 @@ void gp_session_options(struct gp_session *s, struct gp_opt *rows)
          "no fault is known: each is a fail"},
         {"--redact", NULL, GP_OPT_FLAG, &s->redact,
          "leave hosts, paths and UUIDs out of the journal"},
+        {"--no-reports", NULL, GP_OPT_FLAG, &s->no_reports,
+         "the journal alone; gemmproof report makes reports of it"},
         {"--quiet", NULL, GP_OPT_FLAG, &s->quiet, "no progress, no table"},
         {"--help", NULL, GP_OPT_FLAG, &s->help, "this text"},
         {NULL, NULL, GP_OPT_FLAG, NULL, NULL},

@@ -209,13 +209,16 @@ int gp_session_run(struct gp_session *session, const struct gp_cli *cli,
     gp_journal_close(&journal);
     if (chatter >= 0)
         close(chatter);
-    if (failed == 0)
+    if (failed == 0 && !session->no_reports)
         failed = write_reports(folder, journal.path, session->quiet, &err);
     if (failed != 0) {
         gp_cli_usage(&err);
         return status == GP_FAILED ? GP_FAILED : GP_UNTESTED;
     }
     if (!session->quiet)
-        fprintf(stderr, "gemmproof: journal and reports are in %s\n", folder);
+        fprintf(stderr, "gemmproof: %s in %s\n",
+                session->no_reports ? "the journal is"
+                                    : "journal and reports are",
+                folder);
     return status;
 }

@@ -110,9 +110,8 @@ static const struct gp_run *first_of(const struct gp_worker *worker,
     return NULL;
 }
 
-/* Large operands are taken by all running workers at once: copying them is
- * most of the time of a small product. What goes wrong here goes wrong again,
- * and is told, when the run is made. */
+/* Large operands are taken by all workers at once: copying them is most of the
+ * time of a small product. What goes wrong is told when the run is made. */
 static void prepare_together(struct state *state, const struct gp_run *runs,
                              size_t count)
 {
@@ -219,7 +218,6 @@ static int judge(struct state *state, const struct gp_worker *worker,
     struct gp_pool *pool = state->engine->pool;
     const json_t *device = json_object_get(worker->hello, "device");
     const json_t *library = json_object_get(worker->hello, "library");
-
     size_t bytes = gp_wire_output_bytes(&result->run->problem->gemm);
 
     if (gp_judge_digests(result, pool->outputs.data, bytes, state->have,
@@ -300,9 +298,11 @@ static int one_run(struct state *state, struct gp_result *result,
     if (perform(state, result, err) != 0 ||
         gp_journal_run(engine->journal, result, err) != 0)
         return -1;
-    for (int i = 0; i < result->findings_count; i++)
+    for (int i = 0; i < result->findings_count; i++) {
         gp_required_judged(&state->required, result->run,
                            result->findings[i].check);
+        gp_counts_judgement(&state->counts, result->findings[i].check);
+    }
     gp_counts_run(&state->counts, result->verdict, result->flags);
     mark_tested(state, result);
     if (engine->progress)
@@ -326,6 +326,7 @@ static int judge_group(struct state *state, const struct gp_relation *relation,
         finding.verdict = GP_FAIL;
     gp_required_judged(&state->required, members[0].run, relation->name);
     gp_counts_relation(&state->counts, finding.verdict, finding.flags);
+    gp_counts_judgement(&state->counts, relation->name);
     return gp_journal_relation(state->engine->journal, &finding, members, count,
                                err);
 }
@@ -362,8 +363,7 @@ static int relate(struct state *state, const struct gp_relation *relation,
     return status;
 }
 
-/* --- The whole plan --------------------------------------------------------
- */
+/* --- The whole plan ------------------------------------------------------- */
 
 static int one_problem(struct state *state, const struct gp_run *runs,
                        size_t count, struct gp_err *err)

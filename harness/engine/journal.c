@@ -419,7 +419,7 @@ int gp_journal_end(struct gp_journal *journal, const struct gp_counts *counts,
                    int exit_status, double seconds, struct gp_err *err)
 {
     json_t *record = record_of("end"), *object = gp_json_object();
-    json_t *finished = gp_json_object();
+    json_t *finished = gp_json_object(), *judgements = gp_json_object();
 
     gp_json_set_int(object, "planned", counts->planned);
     gp_json_set_int(object, "run", counts->run);
@@ -433,6 +433,10 @@ int gp_journal_end(struct gp_journal *journal, const struct gp_counts *counts,
     gp_json_set_int(object, "relations_observed", counts->relations_observed);
     gp_json_set_int(object, "relations_failed", counts->relations_failed);
     gp_json_set(record, "counts", object);
+    for (int i = 0; counts->judgements[i].by; i++)
+        gp_json_set_int(judgements, counts->judgements[i].by,
+                        counts->judgements[i].count);
+    gp_json_set(record, "judgements", judgements);
     gp_json_set_int(record, "exit", exit_status);
     set_time_now(finished);
     gp_json_set_real(finished, "seconds", seconds);

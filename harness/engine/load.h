@@ -74,6 +74,10 @@ struct gp_load_range {
     int64_t from, to, times, plus; /* one of times and plus is 0 */
 };
 
+struct gp_load_seeds {
+    uint64_t from, to;
+};
+
 struct gp_load {
     const char *what;      /* "a case file" */
     const char *name;      /* as errors show it */
@@ -87,6 +91,7 @@ struct gp_load {
     size_t *values;              /* so far, of all files */
     struct gp_case *into;        /* the case being read */
     struct gp_load_range *range; /* the range being read */
+    struct gp_load_seeds *seeds; /* the same of seeds */
     /* A list of known faults instead of a suite, and the one being read. */
     struct gp_known *known;
     struct gp_known_entry *entry;
@@ -167,6 +172,10 @@ int gp_load_add(struct gp_load *load, const struct yaml_node_s *node,
 
 /* Read the value of `sizes`. */
 int gp_load_sizes(struct gp_load *load, const struct gp_load_key *key,
+                  struct yaml_node_s *node, struct gp_err *err) GP_MUST_CHECK;
+
+/* Read the value of `seeds`. */
+int gp_load_seeds(struct gp_load *load, const struct gp_load_key *key,
                   struct yaml_node_s *node, struct gp_err *err) GP_MUST_CHECK;
 
 /* A free text without control characters except, with `lines`, line

@@ -280,12 +280,6 @@ static int one_env(struct gp_load *load, yaml_node_t *node, void *to,
     return 0;
 }
 
-static int one_seed(struct gp_load *load, yaml_node_t *node, void *to,
-                    struct gp_err *err)
-{
-    return gp_load_uint(load, node, "a seed", 0, UINT64_MAX, to, err);
-}
-
 static int one_require(struct gp_load *load, yaml_node_t *node, void *to,
                        struct gp_err *err)
 {
@@ -440,7 +434,9 @@ const struct gp_load_key gp_load_case_keys[] = {
      .read = read_repeats},
     AXIS("backends", backends, one_backend,
          "the workers that must run this, as cublas or faulty=variant"),
-    AXIS("seeds", seeds, one_seed, "seeds of the data, 64-bit"),
+    {.name = "seeds",
+     .help = "seeds of the data, 64-bit; each a whole number or {from, to}",
+     .read = gp_load_seeds},
     AXIS("require", require, one_require,
          "checks and relations whose 'observed' is a failure here"),
     {.name = NULL},

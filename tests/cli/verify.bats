@@ -39,8 +39,9 @@ stub() {
 @test "make help names every target and knob" {
     run make help
     [ "$status" -eq 0 ]
-    for word in setup setup-dev verify faults check CUDA_HOME NVCC CUDA BUILDDIR \
-        DEBUG VERBOSE PREFIX DESTDIR SANITIZE WERROR SUITE BACKEND; do
+    for word in setup setup-dev verify faults false-alarms check CUDA_HOME NVCC CUDA BUILDDIR \
+        DEBUG VERBOSE PREFIX DESTDIR SANITIZE WERROR SUITE BACKEND SEEDS \
+        SMOKE_SEEDS; do
         [ "$(grep -cE "^ +$word  " <<< "$output")" -eq 1 ]
     done
     # One line each, and none wider than a terminal.
