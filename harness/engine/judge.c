@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/base/parallel.h"
+#include "reference/digest.h"
 
 struct gp_judge_entry {
     struct gp_digest digest;
@@ -76,11 +77,11 @@ static void digest_block(void *ctx, size_t block)
     int64_t from = (int64_t)block * DIGEST_BLOCK, to = from + DIGEST_BLOCK;
 
     *part = (struct gp_digest){{0, 0}};
-    for (int64_t i = from; i < to && i < count; i++) {
-        uint64_t bits = gp_type_bits(all->gemm->out, all->output, i);
-        part->lane[0] += gp_hash_lane(0, (uint64_t)i, bits);
-        part->lane[1] += gp_hash_lane(1, (uint64_t)i, bits);
-    }
+    to = to < count ? to : count;
+    if (from < to)
+        gp_digest_add(part, all->gemm->out,
+                      all->output + (size_t)from * all->gemm->out->bytes, from,
+                      to - from);
 }
 
 static struct gp_digest digest_again(const struct gp_gemm *gemm,

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "harness/base/shm.h"
+#include "reference/digest.h"
 
 int gp_host_open(void **ret_ctx, int variant,
                  int (*multiply)(struct gp_host *,
@@ -37,7 +38,7 @@ void gp_host_close(void *ctx)
     for (int i = 0; i < 3; i++)
         matrix_free(&host->matrix[i]);
     gp_matrix_free(host->first);
-    gp_matrix_free(host->doubles);
+    gp_matrix_free(host->sides);
     free(host);
 }
 
@@ -105,8 +106,8 @@ int gp_host_prepare(void *ctx, const struct gp_job *job, struct gp_err *err)
         return 0;
     host->clean = false;
     gp_matrix_free(host->first);
-    gp_matrix_free(host->doubles);
-    host->first = host->doubles = NULL;
+    gp_matrix_free(host->sides);
+    host->first = host->sides = NULL;
     if (lay_out(host, GP_A, job->a, err) != 0 ||
         lay_out(host, GP_B, job->b, err) != 0 ||
         lay_out(host, GP_C, job->gemm.beta != 0 ? job->c : NULL, err) != 0 ||
@@ -265,11 +266,8 @@ int gp_host_digest(void *ctx, struct gp_digest *ret_digest, struct gp_err *err)
     *ret_digest = (struct gp_digest){{0, 0}};
     for (int64_t at = 0; at < gp_gemm_count(gemm, GP_C); at += step) {
         int64_t place = gp_gemm_place(gemm, GP_C, at);
-        for (int64_t i = 0; i < step; i++) {
-            uint64_t bits = gp_type_bits(gemm->out, d->data, place + i);
-            ret_digest->lane[0] += gp_hash_lane(0, (uint64_t)(at + i), bits);
-            ret_digest->lane[1] += gp_hash_lane(1, (uint64_t)(at + i), bits);
-        }
+        gp_digest_add(ret_digest, gemm->out,
+                      d->data + (size_t)place * gemm->out->bytes, at, step);
     }
     return 0;
 }
@@ -292,16 +290,24 @@ int gp_host_compare(void *ctx, struct gp_difference *ret_difference,
 {
     const struct gp_host *host = ctx;
     const struct gp_gemm *gemm = &host->job.gemm;
+    size_t bytes = gemm->out->bytes;
+    int64_t step = run_length(gemm, GP_C);
 
     (void)err;
     *ret_difference = (struct gp_difference){0, -1};
-    for (int64_t i = 0; i < gp_gemm_count(gemm, GP_C); i++) {
-        uint64_t now = gp_type_bits(gemm->out, host->matrix[GP_C].data,
-                                    gp_gemm_place(gemm, GP_C, i));
-        if (now == gp_type_bits(gemm->out, host->first, i))
+    for (int64_t at = 0; at < gp_gemm_count(gemm, GP_C); at += step) {
+        const unsigned char *now =
+            host->matrix[GP_C].data +
+            (size_t)gp_gemm_place(gemm, GP_C, at) * bytes;
+        const unsigned char *first =
+            (const unsigned char *)host->first + (size_t)at * bytes;
+        if (memcmp(now, first, (size_t)step * bytes) == 0)
             continue;
-        if (ret_difference->elements++ == 0)
-            ret_difference->first = i;
+        for (int64_t i = 0; i < step; i++)
+            if (memcmp(now + (size_t)i * bytes, first + (size_t)i * bytes,
+                       bytes) != 0 &&
+                ret_difference->elements++ == 0)
+                ret_difference->first = at + i;
     }
     return 0;
 }
@@ -376,14 +382,30 @@ static void audit_inputs(const struct gp_host *host, enum gp_operand which,
     }
 }
 
+/* Elements of D whose every byte is still poison: never written. */
+static void audit_sentinels(const struct gp_host *host, struct gp_audit *audit)
+{
+    const struct gp_gemm *gemm = &host->job.gemm;
+    size_t bytes = gemm->out->bytes;
+    int64_t step = run_length(gemm, GP_C);
+    unsigned char poison[8];
+
+    memset(poison, GP_POISON, sizeof poison);
+    for (int64_t at = 0; at < gp_gemm_count(gemm, GP_C); at += step) {
+        const unsigned char *d = host->matrix[GP_C].data +
+                                 (size_t)gp_gemm_place(gemm, GP_C, at) * bytes;
+        for (int64_t i = 0; i < step; i++)
+            if (d[(size_t)i * bytes] == GP_POISON &&
+                memcmp(d + (size_t)i * bytes, poison, bytes) == 0 &&
+                audit->sentinels_left++ == 0)
+                audit->sentinel_first = at + i;
+    }
+}
+
 int gp_host_audit(void *ctx, struct gp_audit *ret_audit, struct gp_err *err)
 {
     struct gp_host *host = ctx;
     const struct gp_gemm *gemm = &host->job.gemm;
-    uint64_t poison = gemm->out->bytes == 8
-                          ? UINT64_MAX
-                          : (UINT64_C(1) << 8 * gemm->out->bytes) - 1;
-
     (void)err;
     *ret_audit = (struct gp_audit){
         .guard_first = -1, .input_first = -1, .sentinel_first = -1};
@@ -391,11 +413,8 @@ int gp_host_audit(void *ctx, struct gp_audit *ret_audit, struct gp_err *err)
         audit_matrix(host, which, ret_audit);
     audit_inputs(host, GP_A, ret_audit);
     audit_inputs(host, GP_B, ret_audit);
-    for (int64_t i = 0; gemm->beta == 0 && i < gp_gemm_count(gemm, GP_C); i++)
-        if (gp_type_bits(gemm->out, host->matrix[GP_C].data,
-                         gp_gemm_place(gemm, GP_C, i)) == poison &&
-            ret_audit->sentinels_left++ == 0)
-            ret_audit->sentinel_first = i;
+    if (gemm->beta == 0)
+        audit_sentinels(host, ret_audit);
     /* What was touched is laid out again at the next prepare. */
     if (ret_audit->guard_bytes || ret_audit->input_elements)
         host->clean = false;

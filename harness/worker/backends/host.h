@@ -37,9 +37,9 @@ struct gp_host {
     struct gp_host_matrix matrix[3]; /* A, B, D */
     void *first;                     /* packed: the first output */
     bool clean;                      /* laid out, and nothing touched since */
-    bool keeps_doubles; /* operands never change between launches, so that the
+    bool keeps_sides; /* operands never change between launches, so that the
                            plain product may keep them as it needs them */
-    void *doubles;      /* what it keeps; NULL: nothing */
+    void *sides;      /* what it keeps; NULL: nothing */
 };
 
 /* The vtable's functions over a struct gp_host. */

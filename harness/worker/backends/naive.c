@@ -10,7 +10,7 @@ static int naive_open(void **ret_ctx, const char *variant, const char *library,
                           "the backend naive has no variant '%.40s'", variant);
     if (gp_host_open(ret_ctx, 0, gp_host_naive, err) != 0)
         return -1;
-    ((struct gp_host *)*ret_ctx)->keeps_doubles = true;
+    ((struct gp_host *)*ret_ctx)->keeps_sides = true;
     return 0;
 }
 
