@@ -62,6 +62,7 @@ LIB_SRC := $(wildcard harness/base/*.c reference/*.c harness/model*.c \
 	harness/worker/wire.c harness/worker/schedule.c \
 	harness/worker/backends/host.c harness/worker/backends/host_naive.c \
 	harness/worker/backends/simulated_mma.c \
+	harness/worker/backends/simulated_panel.c \
 	harness/worker/backends/simulated_plan.c
 CLI_SRC := $(wildcard harness/cli/*.c)
 UNIT_SRC := $(wildcard tests/unit/*.c)

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/parallel.h"
 #include "harness/base/shm.h"
+#include "harness/worker/backends/simulated_panel.h"
 
 /* Wide instructions where the CPU has them. By feature, not by architecture:
  * a clone for arch=haswell is only chosen on a Haswell. Without FMA fmaf() and
@@ -19,10 +21,9 @@
 #endif
 
 enum {
-    LANES = 16,           /* sums computed side by side */
-    NODE_MOST = 16,       /* products of the widest node */
-    NO_EXPONENT = -10000, /* of a zero */
-    EXPONENT_LEAST = -126 /* no node aligns below */
+    LANES = GP_PANEL_LANES, /* sums computed side by side */
+    NODE_MOST = 16,         /* products of the widest node */
+    EXPONENT_LEAST = -126   /* no node aligns below */
 };
 
 /* --- The arithmetic, to be read ------------------------------------------ */
@@ -40,7 +41,7 @@ double gp_simulated_operand(const struct gp_simulated_plan *plan, double x)
 /* The exponent of a number whose smallest normal exponent is emin. */
 static int exponent_of(double x, int emin)
 {
-    int e = x != 0 ? ilogb(x) : NO_EXPONENT;
+    int e = x != 0 ? ilogb(x) : GP_NO_EXPONENT;
 
     return x != 0 && e < emin ? emin : e;
 }
@@ -107,36 +108,15 @@ double gp_simulated_chain(const struct gp_simulated_plan *plan, const double *a,
 
 /* --- The same, many sums at a time --------------------------------------- */
 
-/* Vectors of one operand with their exponents: element l of vector v stands
- * at l * lanes + v. FP64 values are in `wide`, the others, which FP32 holds
- * exactly, in `narrow`. */
-struct panel {
-    int64_t lanes;
-    void *data;
-    double *wide;
-    float *narrow;
-    int32_t *exponents; /* NO_EXPONENT for zero; fused nodes only */
-    int least, most;    /* exponents seen */
-    bool finite;
-};
-
 /* In this range every product, aligned term and sum of a fused node is an
  * exact FP32, int32 or double; FLOOR is below the exponent of all of them, so
  * that it only keeps a node of zeros in the range. */
 enum { PRODUCT_LEAST = -76, PRODUCT_MOST = 90, FLOOR = -101 };
 
-static bool fits(const struct panel *x, const struct panel *y)
+static bool fits(const struct gp_panel *x, const struct gp_panel *y)
 {
     return x->finite && y->finite && x->least + y->least >= PRODUCT_LEAST &&
            x->most + y->most <= PRODUCT_MOST;
-}
-
-static inline int32_t float_exponent(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return (int32_t)(bits >> 23 & 255) - 127;
 }
 
 static inline float float_power(int32_t e)
@@ -196,7 +176,7 @@ CLONES("avx2") static bool fused_chains(const struct fused *args, float *to)
         const float *x = args->x + l * LANES, *y = args->y + l;
         const int32_t *ex = args->ex + l * LANES, *ey = args->ey + l;
         for (int i = 0; i < LANES; i++) {
-            int32_t e = float_exponent(c[i]);
+            int32_t e = gp_float_exponent(c[i]);
             int32_t least = args->half && c[i] != 0 ? -14 : FLOOR;
             top[i] = e > least ? e : least;
             products[i] = 0;
@@ -268,9 +248,9 @@ static double plain_chain(const struct gp_simulated_plan *plan, const float *x,
 }
 
 /* Chunk [from, to) of LANES sums: x holds LANES vectors, y one. */
-static void chains(const struct gp_simulated_plan *plan, const struct panel *x,
-                   const struct panel *y, int64_t from, int64_t to,
-                   double *ret_sums)
+static void chains(const struct gp_simulated_plan *plan,
+                   const struct gp_panel *x, const struct gp_panel *y,
+                   int64_t from, int64_t to, double *ret_sums)
 {
     const float *xs = x->narrow + from * LANES, *ys = y->narrow + from;
     float sums[LANES];
@@ -298,89 +278,10 @@ static void chains(const struct gp_simulated_plan *plan, const struct panel *x,
 
 /* --- One product --------------------------------------------------------- */
 
-/* Vectors of an operand in memory: rows of op(A) or columns of op(B). One of
- * the steps is 1. */
-struct vectors {
-    const struct gp_type *type;
-    const unsigned char *data;
-    int64_t count, k;
-    int64_t step_v, step_l; /* elements from vector to vector, along k */
-};
-
-static int panel_make(struct panel *panel, int64_t lanes, int64_t k,
-                      struct gp_err *err)
-{
-    size_t count = (size_t)(lanes * k);
-
-    *panel = (struct panel){.lanes = lanes};
-    if (gp_matrix_alloc(&panel->data, count * sizeof(double),
-                        "a simulated operand", err) != 0)
-        return -1;
-    panel->wide = panel->data;
-    panel->narrow = panel->data;
-    panel->exponents = (int32_t *)(void *)(panel->narrow + count);
-    return 0;
-}
-
-static void put(const struct gp_simulated_plan *plan, struct panel *panel,
-                int64_t at, double x)
-{
-    int e = NO_EXPONENT;
-
-    if (plan->accumulator->bytes == 8) {
-        panel->wide[at] = x;
-        return;
-    }
-    x = gp_simulated_operand(plan, x);
-    panel->narrow[at] = (float)x;
-    if (!plan->tensor)
-        return;
-    if (!isfinite(x)) {
-        panel->finite = false;
-    } else if (x != 0) {
-        e = larger(float_exponent((float)x), plan->input_emin);
-        panel->least = e < panel->least ? e : panel->least;
-        panel->most = larger(panel->most, e);
-    }
-    panel->exponents[at] = e;
-}
-
-/* Fill with vectors from `first` on, and zeros past the last. */
-static void panel_fill(const struct gp_simulated_plan *plan,
-                       const struct vectors *from, int64_t first,
-                       struct panel *panel)
-{
-    enum { RUN = 256 };
-    double run[RUN];
-    int64_t left = from->count - first;
-    int64_t lanes = left < panel->lanes ? left : panel->lanes;
-    bool along_k = from->step_l == 1;
-    int64_t outer = along_k ? lanes : from->k;
-    int64_t inner = along_k ? from->k : lanes;
-
-    panel->finite = true;
-    panel->least = -NO_EXPONENT;
-    panel->most = NO_EXPONENT;
-    for (int64_t l = 0; lanes < panel->lanes && l < from->k; l++)
-        for (int64_t v = lanes; v < panel->lanes; v++)
-            put(plan, panel, l * panel->lanes + v, 0);
-    for (int64_t o = 0; o < outer; o++) {
-        for (int64_t i = 0; i < inner; i++) {
-            int64_t v = first + (along_k ? o : i), l = along_k ? i : o;
-            int64_t place = v * from->step_v + l * from->step_l;
-            if (i % RUN == 0)
-                gp_type_load(from->type,
-                             from->data + (size_t)place * from->type->bytes,
-                             run, inner - i < RUN ? inner - i : RUN);
-            put(plan, panel, l * panel->lanes + v - first, run[i % RUN]);
-        }
-    }
-}
-
 /* LANES whole sums, each from its partial sums in order. */
 static void split_sums(const struct gp_simulated_plan *plan,
-                       const struct panel *x, const struct panel *y, int64_t k,
-                       double *ret_sums)
+                       const struct gp_panel *x, const struct gp_panel *y,
+                       int64_t k, double *ret_sums)
 {
     double partial[LANES];
 
@@ -398,44 +299,64 @@ static void split_sums(const struct gp_simulated_plan *plan,
     }
 }
 
-static void epilogue(const struct gp_simulated_plan *plan,
-                     const struct gp_gemm *gemm, double sum, unsigned char *d)
-{
-    double alpha = gp_type_round(plan->scale, gemm->alpha);
-    double beta = gp_type_round(plan->scale, gemm->beta), c = 0, x;
+/* What the last steps take, rounded to the type of the scale once. */
+struct epilogue {
+    const struct gp_simulated_plan *plan;
+    const struct gp_gemm *gemm;
+    double alpha, beta;
+};
 
-    if (beta != 0)
-        gp_type_load(gemm->out, d, &c, 1);
-    if (plan->scale->bytes == 8) {
-        x = alpha != 0 ? alpha * sum : 0;
-        x = beta != 0 ? fma(beta, c, x) : x;
-    } else {
-        float narrow = alpha != 0 ? (float)alpha * (float)sum : 0;
-        if (beta != 0)
-            narrow = fmaf((float)beta, (float)c, narrow);
-        x = (double)narrow;
+static double scaled(const struct epilogue *e, double sum, double c)
+{
+    double x;
+
+    if (e->plan->scale->bytes == 8) {
+        x = e->alpha != 0 ? e->alpha * sum : 0;
+        return e->beta != 0 ? fma(e->beta, c, x) : x;
     }
-    gp_type_store(gemm->out, &x, d, 1);
+    x = e->alpha != 0 ? (double)((float)e->alpha * (float)sum) : 0;
+    return e->beta != 0 ? (double)fmaf((float)e->beta, (float)c, (float)x) : x;
+}
+
+/* `count` sums go to D, `step` elements apart. */
+static void store_sums(const struct epilogue *e, double *sums, int64_t count,
+                       unsigned char *d, int64_t step)
+{
+    const struct gp_type *out = e->gemm->out;
+    size_t apart = (size_t)step * out->bytes;
+
+    for (int64_t i = 0; i < count; i++) {
+        double c = 0;
+        if (e->beta != 0)
+            gp_type_load(out, d + (size_t)i * apart, &c, 1);
+        sums[i] = scaled(e, sums[i], c);
+    }
+    if (step == 1) {
+        gp_type_store(out, sums, d, count);
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        gp_type_store(out, &sums[i], d + (size_t)i * apart, 1);
 }
 
 /* A panel for each vector. */
 static int panels_make(const struct gp_simulated_plan *plan,
-                       const struct vectors *from, struct panel **ret_panels,
-                       struct gp_err *err)
+                       const struct gp_vectors *from,
+                       struct gp_panel **ret_panels, struct gp_err *err)
 {
     *ret_panels = calloc((size_t)from->count, sizeof **ret_panels);
     if (!*ret_panels)
         return gp_err_set(err, GP_ERR_SYSTEM, "no memory for %lld vectors",
                           (long long)from->count);
     for (int64_t v = 0; v < from->count; v++) {
-        if (panel_make(&(*ret_panels)[v], 1, from->k, err) != 0)
+        if (gp_panel_make(&(*ret_panels)[v], 1, from->k, err) != 0)
             return -1;
-        panel_fill(plan, from, v, &(*ret_panels)[v]);
+        gp_panel_fill(plan, from, v, &(*ret_panels)[v]);
     }
     return 0;
 }
 
-static void panels_free(struct panel *panels, int64_t count)
+static void panels_free(struct gp_panel *panels, int64_t count)
 {
     for (int64_t v = 0; panels && v < count; v++)
         gp_matrix_free(panels[v].data);
@@ -443,38 +364,70 @@ static void panels_free(struct panel *panels, int64_t count)
 }
 
 /* Sums along the longer side of D, `wide`, are computed side by side: a
- * product does not change when its operands are exchanged. */
-static int multiply_vectors(const struct gp_simulated_plan *plan,
-                            const struct gp_gemm *gemm,
-                            const struct vectors *wide,
-                            const struct vectors *other, unsigned char *d,
-                            struct gp_err *err)
-{
-    int64_t step_wide = gemm->m >= gemm->n ? 1 : gemm->ldc;
-    int64_t step_other = gemm->m >= gemm->n ? gemm->ldc : 1;
-    bool read = gemm->alpha != 0;
-    struct panel x = {0}, *ys = NULL;
-    double sums[LANES] = {0};
-    int status = 0;
+ * product does not change when its operands are exchanged. Blocks of that
+ * side go to the processors, each block with a panel of its own. */
+struct product {
+    const struct gp_simulated_plan *plan;
+    const struct gp_gemm *gemm;
+    const struct gp_vectors *wide, *other;
+    const struct gp_panel *ys; /* one for each of `other`; NULL: alpha = 0 */
+    struct epilogue epilogue;
+    unsigned char *d;
+    int64_t step_wide, step_other; /* elements of D */
+    int64_t share;                 /* vectors of `wide` in a block */
+    struct gp_panel *xs;           /* one a block */
+};
 
-    if (read && (panel_make(&x, LANES, gemm->k, err) != 0 ||
-                 panels_make(plan, other, &ys, err) != 0))
-        status = -1;
-    for (int64_t i = 0; status == 0 && i < wide->count; i += LANES) {
-        if (read)
-            panel_fill(plan, wide, i, &x);
-        for (int64_t j = 0; j < other->count; j++) {
-            if (read)
-                split_sums(plan, &x, &ys[j], gemm->k, sums);
-            for (int64_t v = i; v < i + LANES && v < wide->count; v++) {
-                int64_t place = v * step_wide + j * step_other;
-                epilogue(plan, gemm, sums[v - i],
-                         d + (size_t)place * gemm->out->bytes);
-            }
+static void multiply_block(void *ctx, size_t block)
+{
+    const struct product *p = ctx;
+    int64_t from = (int64_t)block * p->share, to = from + p->share;
+    struct gp_panel *x = p->ys ? &p->xs[block] : NULL;
+    double sums[LANES];
+
+    to = to < p->wide->count ? to : p->wide->count;
+    for (int64_t v = from; v < to; v += LANES) {
+        int64_t count = to - v < LANES ? to - v : LANES;
+        if (x)
+            gp_panel_fill(p->plan, p->wide, v, x);
+        for (int64_t j = 0; j < p->other->count; j++) {
+            int64_t place = v * p->step_wide + j * p->step_other;
+            memset(sums, 0, sizeof sums);
+            if (x)
+                split_sums(p->plan, x, &p->ys[j], p->gemm->k, sums);
+            store_sums(&p->epilogue, sums, count,
+                       p->d + (size_t)place * p->gemm->out->bytes,
+                       p->step_wide);
         }
     }
-    panels_free(ys, other->count);
-    gp_matrix_free(x.data);
+}
+
+enum {
+    BLOCKS = 8,     /* at most; a panel each */
+    ALONE = 1 << 18 /* below so many products one processor does it all */
+};
+
+static int multiply_vectors(struct product *p, struct gp_err *err)
+{
+    struct gp_panel xs[BLOCKS] = {{0}}, *ys = NULL;
+    const struct gp_gemm *gemm = p->gemm;
+    int64_t count = p->wide->count, vectors = (count + LANES - 1) / LANES;
+    int64_t blocks = gemm->m * gemm->n * gemm->k < ALONE ? 1 : BLOCKS;
+    int status = 0;
+
+    p->share = (vectors + blocks - 1) / blocks * LANES;
+    blocks = (count + p->share - 1) / p->share;
+    p->xs = xs;
+    if (gemm->alpha != 0)
+        status = panels_make(p->plan, p->other, &ys, err);
+    for (int64_t i = 0; ys && i < blocks && status == 0; i++)
+        status = gp_panel_make(&xs[i], LANES, gemm->k, err);
+    p->ys = ys;
+    if (status == 0)
+        gp_parallel((size_t)blocks, multiply_block, p);
+    panels_free(ys, p->other->count);
+    for (int64_t i = 0; i < blocks; i++)
+        gp_matrix_free(xs[i].data);
     return status;
 }
 
@@ -482,19 +435,28 @@ int gp_simulated_multiply(const struct gp_simulated_plan *plan,
                           const struct gp_gemm *gemm, const void *a,
                           const void *b, void *d, struct gp_err *err)
 {
-    struct vectors rows = {.type = gemm->in,
-                           .data = a,
-                           .count = gemm->m,
-                           .k = gemm->k,
-                           .step_v = gemm->trans_a ? gemm->lda : 1,
-                           .step_l = gemm->trans_a ? 1 : gemm->lda};
-    struct vectors columns = rows;
+    struct gp_vectors rows = {.type = gemm->in,
+                              .data = a,
+                              .count = gemm->m,
+                              .k = gemm->k,
+                              .step_v = gemm->trans_a ? gemm->lda : 1,
+                              .step_l = gemm->trans_a ? 1 : gemm->lda};
+    struct gp_vectors columns = rows;
+    bool tall = gemm->m >= gemm->n;
+    struct product product = {
+        .plan = plan,
+        .gemm = gemm,
+        .wide = tall ? &rows : &columns,
+        .other = tall ? &columns : &rows,
+        .epilogue = {plan, gemm, gp_type_round(plan->scale, gemm->alpha),
+                     gp_type_round(plan->scale, gemm->beta)},
+        .d = d,
+        .step_wide = tall ? 1 : gemm->ldc,
+        .step_other = tall ? gemm->ldc : 1};
 
     columns.data = b;
     columns.count = gemm->n;
     columns.step_v = gemm->trans_b ? 1 : gemm->ldb;
     columns.step_l = gemm->trans_b ? gemm->ldb : 1;
-    if (gemm->m >= gemm->n)
-        return multiply_vectors(plan, gemm, &rows, &columns, d, err);
-    return multiply_vectors(plan, gemm, &columns, &rows, d, err);
+    return multiply_vectors(&product, err);
 }
