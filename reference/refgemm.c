@@ -197,29 +197,8 @@ static void epilogue(struct gp_reference *reference, const struct scratch *in,
 }
 
 /* A product that fails its certificate judges nothing. */
-static int certify(const struct gp_reference *reference,
-                   const struct scratch *scratch, int64_t batch,
-                   struct gp_err *err)
+static int say_wrong(struct gp_err *err)
 {
-    const struct gp_gemm *gemm = &reference->gemm;
-    struct gp_certificate certificate = {
-        .m = gemm->m,
-        .n = gemm->n,
-        .k = gemm->k,
-        .a = scratch->a,
-        .b = scratch->b,
-        .c = reference->ref + batch * gemm->m * gemm->n,
-        .sums = scratch->sums,
-        .seed = gp_hash_mix(reference->seed + (uint64_t)batch),
-        .alone = openblas_get_num_threads() > 1,
-    };
-
-    if (reference->family->grid)
-        reference->family->grid(gemm, &certificate.grid_a, &certificate.grid_b);
-    if (gp_certificate_sums(&certificate, err) == 0 &&
-        (is_exact(reference) ? gp_certificate_exact(&certificate, err)
-                             : gp_certificate_rounded(&certificate, err)) == 0)
-        return 0;
     if (err->kind != GP_ERR_BACKEND)
         return -1;
     return gp_err_prefix(err,
@@ -230,32 +209,71 @@ static int certify(const struct gp_reference *reference,
                          openblas_get_corename(), openblas_get_num_threads());
 }
 
-/* AB in FP64, certified. */
-static int multiply(const struct gp_reference *reference,
-                    const struct scratch *scratch, int64_t batch,
-                    struct gp_err *err)
+static struct gp_certificate
+certificate_of(const struct gp_reference *reference,
+               const struct scratch *scratch, int64_t batch)
 {
     const struct gp_gemm *gemm = &reference->gemm;
-    int64_t m = gemm->m, n = gemm->n, k = gemm->k;
 
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
-                (blasint)n, (blasint)k, 1, scratch->a, (blasint)m, scratch->b,
-                (blasint)k, 0, reference->ref + batch * m * n, (blasint)m);
+    return (struct gp_certificate){
+        .m = gemm->m,
+        .n = gemm->n,
+        .k = gemm->k,
+        .a = scratch->a,
+        .b = scratch->b,
+        .c = reference->ref + batch * gemm->m * gemm->n,
+        .sums = scratch->sums,
+        .seed = gp_hash_mix(reference->seed + (uint64_t)batch),
+        .alone = openblas_get_num_threads() > 1,
+    };
+}
+
+/* |A||B| by sgemm, certified. */
+static int sum_magnitudes(const struct gp_reference *reference,
+                          const struct scratch *scratch, int64_t batch,
+                          struct gp_err *err)
+{
+    struct gp_certificate certificate =
+        certificate_of(reference, scratch, batch);
+    int64_t m = certificate.m, n = certificate.n, k = certificate.k;
+
     magnitudes(scratch->a, scratch->abs_a, m * k);
     magnitudes(scratch->b, scratch->abs_b, k * n);
     cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
                 (blasint)n, (blasint)k, 1, scratch->abs_a, (blasint)m,
                 scratch->abs_b, (blasint)k, 0, scratch->sums, (blasint)m);
-    return certify(reference, scratch, batch, err);
+    return gp_certificate_sums(&certificate, err);
 }
 
-/* AB better than FP64. */
+/* AB in FP64, and its magnitudes. */
+static int multiply(const struct gp_reference *reference,
+                    const struct scratch *scratch, int64_t batch,
+                    struct gp_err *err)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    struct gp_certificate certificate =
+        certificate_of(reference, scratch, batch);
+    int64_t m = gemm->m, n = gemm->n, k = gemm->k;
+
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
+                (blasint)n, (blasint)k, 1, scratch->a, (blasint)m, scratch->b,
+                (blasint)k, 0, reference->ref + batch * m * n, (blasint)m);
+    if (reference->family->grid)
+        reference->family->grid(gemm, &certificate.grid_a, &certificate.grid_b);
+    if (sum_magnitudes(reference, scratch, batch, err) != 0 ||
+        (is_exact(reference) ? gp_certificate_exact(&certificate, err)
+                             : gp_certificate_rounded(&certificate, err)) != 0)
+        return say_wrong(err);
+    return 0;
+}
+
+/* AB better than FP64, and its magnitudes. */
 static int multiply_pair(struct gp_reference *reference,
                          struct scratch *scratch, int64_t batch,
                          struct gp_err *err)
 {
     const struct gp_gemm *gemm = &reference->gemm;
-    int64_t at = batch * gemm->m * gemm->n;
+    int64_t each = gemm->m * gemm->n, at = batch * each;
     struct gp_pair pair = {.m = gemm->m,
                            .n = gemm->n,
                            .k = gemm->k,
@@ -264,10 +282,17 @@ static int multiply_pair(struct gp_reference *reference,
                            .high = reference->ref + at,
                            .low = reference->low + at,
                            .mag = reference->mag + at,
+                           .seed = reference->seed + (uint64_t)batch,
                            .alone = openblas_get_num_threads() > 1};
 
+    if (gp_pair_by_slices(&pair)) {
+        if (sum_magnitudes(reference, scratch, batch, err) != 0)
+            return say_wrong(err);
+        for (int64_t i = 0; i < each; i++)
+            pair.mag[i] = sum_of(gemm, scratch->sums[i]);
+    }
     if (gp_pair_multiply(&pair, err) != 0)
-        return -1;
+        return say_wrong(err);
     scratch->exponent = pair.exponent;
     reference->error_rel = fmax(reference->error_rel, pair.error);
     return 0;

@@ -4,9 +4,9 @@
 
 load runs
 
-# preload WHERE HOW: wrong.so has a cblas_dgemm whose products with m = 24 are
-# wrong in element WHERE by HOW, an expression of the element x and of S, its
-# sum of magnitudes. (Workers do not see LD_PRELOAD: only the reference is.)
+# preload WHERE HOW: wrong.so has a cblas_dgemm whose products with m = 24 or
+# 384 are wrong in element WHERE by HOW, an expression of the element x, of S,
+# its sum of magnitudes, and of k. (Workers do not see LD_PRELOAD: only the reference is.)
 preload() {
     if ldd "$GEMMPROOF" | grep -q libasan; then
         skip 'AddressSanitizer wants to be loaded first'
@@ -25,7 +25,7 @@ void cblas_dgemm(int layout, int s, int t, int m, int n, int k, double alpha,
     double x, S = 0;
     *(void **)&real = dlsym(RTLD_NEXT, "cblas_dgemm");
     real(layout, s, t, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    if (m != 24)
+    if (m != 24 && m != 384)
         return;
     x = c[at % m + at / m * ldc];
     for (int l = 0; l < k; l++)
@@ -82,6 +82,24 @@ all_errors() {
         wrongly 3 run x.yaml --backend naive,openblas
         all_errors 16
     done
+}
+
+@test "FP64 by slices: whole numbers and the rest, each by its certificate" {
+    case_file <<< $'    sizes: [[384, 512, 384], [24, 31, 150]]
+    types: [f64]
+    families: dense'
+    for how in 'k == 384 ? x + 1 : x' 'k == 768 ? x - 1 : x' \
+        'k == 1152 ? x + ldexp(S, -38) : x' 'k == 1152 ? NAN : x'; do
+        preload 777 "$how"
+        wrongly 3 run x.yaml --backend openblas
+        same 1 "$(runs 'select((.id | contains(".384x")) and .verdict == "error"
+            and (.error.text | test("kernel [A-Za-z0-9_]+ with"))) | .id' |
+            wc -l)"
+        # Small ones are multiplied without the library.
+        same pass "$(runs 'select(.id | contains(".24x")) | .verdict')"
+    done
+    preload 777 x
+    wrongly 0 run x.yaml --backend openblas
 }
 
 @test "a result that is not there" {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/check/measure.h"
+#include "reference/dot2.h"
 #include "reference/pair.h"
 #include "tests/unit/product.h"
 #include "tests/unit/whole_sum.h"
@@ -77,12 +78,27 @@ static void check_element(const struct made *made, int64_t i, int64_t j)
         cr_assert_fail("(%d, %d): %a + %a", (int)i, (int)j, high, low);
 }
 
+/* |A||B| as a caller gives it. */
+static void sum_magnitudes(struct made *made)
+{
+    int64_t m = made->it.m, k = made->it.k;
+
+    for (int64_t j = 0; j < made->it.n; j++)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t i = 0; i < m; i++)
+                made->it.mag[i + j * m] += fabs(made->a[i + l * m]) *
+                                           fabs(made->b[l + j * k]) *
+                                           (1 + 0x1p-30);
+}
+
 static void multiply(struct made *made)
 {
     struct gp_err err = {0};
 
     memcpy(made->it.a, made->a, (size_t)(made->it.m * made->it.k) * 8);
     memcpy(made->it.b, made->b, (size_t)(made->it.k * made->it.n) * 8);
+    if (gp_pair_by_slices(&made->it))
+        sum_magnitudes(made);
     cr_assert_eq(gp_pair_multiply(&made->it, &err), 0, "%s", err.text);
 }
 
@@ -190,6 +206,41 @@ Test(pair, what_cancels)
 
     check(&made, 300);
     made = cancelling(3, 70, 4096, 0x1p-50, 6);
+    check(&made, 200);
+}
+
+/* By slices: more than one panel and strip, and what is left over of each. */
+Test(pair, slices)
+{
+    static const int64_t large[][3] = {
+        {300, 280, 1100}, {129, 2100, 260}, {260, 200, 2049}};
+
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        struct made made =
+            random_made(large[i][0], large[i][1], large[i][2], -9, 0, i + 1);
+        double error;
+        multiply(&made);
+        cr_assert(gp_pair_by_slices(&made.it));
+        error = made.it.error;
+        cr_assert(error != gp_dot2_error(large[i][2]));
+        cr_assert(error > 0x1p-90 && error < 0x1p-75, "%a", error);
+        memset(made.it.mag, 0, (size_t)(made.it.m * made.it.n) * 8);
+        check(&made, 300);
+    }
+}
+
+/* Where slices are not enough the error is still far below FP64's. */
+Test(pair, slices_leave_wide_exponents_to_compensated_sums)
+{
+    struct made made = random_made(260, 261, 1024, -50, 50, 1);
+
+    multiply(&made);
+    cr_assert(gp_pair_by_slices(&made.it));
+    cr_assert_eq(made.it.error, gp_dot2_error(1024));
+    check(&made, 200);
+    made = random_made(260, 261, 1024, -70, 50, 1);
+    multiply(&made);
+    cr_assert_not(gp_pair_by_slices(&made.it));
     check(&made, 200);
 }
 
