@@ -108,7 +108,7 @@ $(OBJ)/harness/cli/main.c.o: CPPFLAGS += -DGP_VERSION='"$(VERSION)"' \
 	-DGP_COMMIT='"$(COMMIT)"'
 # repro --c copies definitions out of these, which it carries.
 $(OBJ)/harness/cli/repro_text.c.o: $(wildcard harness/cli/repro_*.cu \
-	reference/*.[ch]) harness/base/hash.h harness/check/fingerprint.c
+	reference/*.[ch]) harness/base/hash.h
 $(OBJ)/harness/cli/main.c.o: VERSION $(wildcard .git/HEAD .git/refs/heads/*)
 
 $(OBJ)/%.c.o: %.c Makefile

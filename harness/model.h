@@ -257,6 +257,8 @@ struct gp_finding {
     struct gp_where where;
     char delivered[24]; /* the arithmetic the bits show; "" if not looked at */
     char evidence[32];  /* "proved" or "statistical (p < ...)" */
+    char clause[160];   /* of `fingerprint`: what this probe adds to the
+                           sentence about all probes of the shape */
     char text[400];     /* one sentence */
 };
 

@@ -130,7 +130,7 @@ static void magnitudes(const double *from, float *to, int64_t count)
 static bool is_exact(const struct gp_reference *reference)
 {
     return reference->family->sums_exact &&
-           !(reference->family->one_term && reference->gemm.in->bytes == 8);
+           !(reference->family->probe && reference->gemm.in->bytes == 8);
 }
 
 /* Does AB come as a pair? */

@@ -141,8 +141,8 @@ static int fingerprint(const struct gp_gemm *gemm, const struct matrix *a,
                        const struct matrix *b, const unsigned char *output)
 {
     int64_t count = gp_gemm_count(gemm, GP_C), looked_at = 0;
-    int64_t step = step_of(count, 4096, false), matched[READINGS] = {0};
-    int ways = gemm->in->bytes == 4 ? READINGS : 1, way = 0;
+    int64_t step = step_of(count, 4096, false), matched[GP_READINGS] = {0};
+    int way = 0;
     double worst = 0, bits = gemm->out->precision;
     bool enough;
 
@@ -156,25 +156,28 @@ static int fingerprint(const struct gp_gemm *gemm, const struct matrix *a,
         double got = gp_type_value(gemm->out, bits_at(gemm, GP_C, output, at));
         if (!(fabs(got - x * y) / fabs(x * y) <= worst))
             worst = fabs(got - x * y) / fabs(x * y);
-        for (int r = 0; r < ways; r++)
-            matched[r] +=
-                got == gp_type_round(gemm->out, read_as(x, &readings[r]) *
-                                                    read_as(y, &readings[r]));
+        for (int r = 0; r < GP_READINGS; r++)
+            if (r == 0 || gp_reading_narrows(&gp_readings[r], gemm->in))
+                matched[r] +=
+                    got ==
+                    gp_type_round(gemm->out,
+                                  gp_reading_value(&gp_readings[r], x) *
+                                      gp_reading_value(&gp_readings[r], y));
     }
-    while (way < ways && matched[way] < looked_at)
+    while (way < GP_READINGS && matched[way] < looked_at)
         way++;
     if (worst > 0)
         bits = fmin(bits, -log2(worst));
-    enough =
-        way == 0 || (way < ways ? readings[way].precision >= REPRO_ASKED_BITS
+    enough = way == 0 ||
+             (way < GP_READINGS ? gp_readings[way].precision >= REPRO_ASKED_BITS
                                 : REPRO_ASKED_BITS < gemm->in->precision &&
                                       bits >= REPRO_ASKED_BITS - 2);
     printf("fingerprint: asked for %d significand bits of each operand; %.3g "
            "bits were read: %s\n",
            REPRO_ASKED_BITS, bits,
-           way == 0     ? "all products are correctly rounded"
-           : way < ways ? readings[way].words
-                        : "no way of rounding operands explains them");
+           way == 0            ? "all products are correctly rounded"
+           : way < GP_READINGS ? gp_readings[way].words
+                               : "no way of rounding operands explains them");
     return !enough;
 }
 #endif

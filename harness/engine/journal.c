@@ -302,6 +302,8 @@ static json_t *findings_of(const struct gp_result *result)
         gp_json_set(object, "where", where_of(&finding->where));
         if (*finding->delivered)
             gp_json_set_str(object, "delivered", finding->delivered);
+        if (*finding->clause)
+            gp_json_set_str(object, "clause", finding->clause);
         gp_json_set_str(object, "evidence", finding->evidence);
         gp_json_set_str(object, "text", finding->text);
         gp_json_append(array, object);

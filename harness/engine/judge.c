@@ -44,7 +44,7 @@ size_t gp_judge_have(const struct gp_judge_cache *cache,
 {
     size_t count = 0;
 
-    if (run->problem->family->one_term)
+    if (run->problem->family->probe)
         return 0;
     for (size_t i = 0; i < cache->count && count < most; i++)
         if (same_bound(&cache->entries[i].bound, bound))

@@ -245,8 +245,17 @@ Test(fingerprint, bits_read)
 
 Test(fingerprint, judges_the_probes_alone)
 {
-    for (const struct gp_family *row = gp_families; row->name; row++)
-        cr_assert_eq(gp_check_fingerprint.applies(row),
-                     strcmp(row->name, "one-hot") == 0 ||
-                         strcmp(row->name, "product") == 0);
+    static const char *const probes[] = {"one-hot",  "product", "two-term",
+                                         "bit-scan", "tie",     "split-finder",
+                                         "zeros",    "range"};
+    size_t found = 0;
+
+    for (const struct gp_family *row = gp_families; row->name; row++) {
+        bool probe = false;
+        for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+            probe = probe || strcmp(row->name, probes[i]) == 0;
+        cr_assert_eq(gp_check_fingerprint.applies(row), probe);
+        found += probe;
+    }
+    cr_assert_eq(found, sizeof probes / sizeof *probes);
 }
