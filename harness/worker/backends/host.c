@@ -27,7 +27,7 @@ int gp_host_open(void **ret_ctx, int variant,
 static void matrix_free(struct gp_host_matrix *matrix)
 {
     gp_matrix_free(matrix->base);
-    gp_matrix_free(matrix->packed);
+    gp_matrix_free(matrix->pristine);
     *matrix = (struct gp_host_matrix){0};
 }
 
@@ -69,6 +69,18 @@ static void copy_elements(const struct gp_gemm *gemm, enum gp_operand which,
     }
 }
 
+/* Room for `bytes`: what is there if it is enough and not far too much. */
+static int make_room(void **data, size_t *room, size_t bytes, const char *what,
+                     struct gp_err *err)
+{
+    if (*data && *room >= bytes && *room / 4 <= bytes)
+        return 0;
+    gp_matrix_free(*data);
+    *data = NULL;
+    *room = bytes;
+    return gp_matrix_alloc(data, bytes, what, err);
+}
+
 static int lay_out(struct gp_host *host, enum gp_operand which,
                    const void *packed, struct gp_err *err)
 {
@@ -76,19 +88,25 @@ static int lay_out(struct gp_host *host, enum gp_operand which,
     struct gp_host_matrix *matrix = &host->matrix[which];
     size_t bytes = packed_bytes(gemm, which);
 
-    matrix_free(matrix);
+    matrix->packed = NULL;
     matrix->bytes = (size_t)(gp_gemm_stride(gemm, which) * gemm->batch) *
                     gp_gemm_type(gemm, which)->bytes;
-    if (gp_matrix_alloc((void **)&matrix->base,
-                        matrix->bytes + 2 * GP_GUARD_BYTES, "a laid out matrix",
-                        err) != 0)
+    if (make_room((void **)&matrix->base, &matrix->base_room,
+                  matrix->bytes + 2 * GP_GUARD_BYTES, "a laid out matrix",
+                  err) != 0)
         return -1;
     matrix->data = matrix->base + GP_GUARD_BYTES;
-    memset(matrix->base, GP_POISON, matrix->bytes + 2 * GP_GUARD_BYTES);
+    /* Where no padding is, the elements cover all between the guards. */
+    if (!packed || which == GP_C || matrix->bytes != bytes)
+        memset(matrix->data, GP_POISON, matrix->bytes);
+    memset(matrix->base, GP_POISON, GP_GUARD_BYTES);
+    memset(matrix->data + matrix->bytes, GP_POISON, GP_GUARD_BYTES);
     if (!packed)
         return 0;
-    if (gp_matrix_alloc(&matrix->packed, bytes, "a packed matrix", err) != 0)
+    if (make_room(&matrix->pristine, &matrix->pristine_room, bytes,
+                  "a packed matrix", err) != 0)
         return -1;
+    matrix->packed = matrix->pristine;
     memcpy(matrix->packed, packed, bytes);
     if (which != GP_C)
         copy_elements(gemm, which, matrix->data, matrix->packed, false);

@@ -10,10 +10,12 @@
 
 /* One laid out matrix between its guards, and its packed original. */
 struct gp_host_matrix {
-    unsigned char *base; /* guard, matrix, guard */
-    unsigned char *data; /* the matrix */
-    size_t bytes;        /* of the matrix as laid out */
-    void *packed;        /* pristine; NULL for D when beta = 0 */
+    unsigned char *base;             /* guard, matrix, guard */
+    unsigned char *data;             /* the matrix */
+    size_t bytes;                    /* of the matrix as laid out */
+    void *packed;                    /* pristine; NULL for D when beta = 0 */
+    void *pristine;                  /* its room */
+    size_t base_room, pristine_room; /* bytes */
 };
 
 struct gp_host;
