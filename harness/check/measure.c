@@ -42,10 +42,10 @@ static void remember(struct gp_element *element, int64_t index, double got,
     *element = (struct gp_element){index, got, ref, limit};
 }
 
-/* NaN or infinity where the result must be finite. */
-static void not_finite(const struct gp_reference *reference,
-                       const struct gp_bound *bound, int64_t index, double got,
-                       double limit, struct gp_accuracy *accuracy)
+/* May a sum or the last rounding have overflowed? */
+static bool may_overflow(const struct gp_reference *reference,
+                         const struct gp_bound *bound, int64_t index,
+                         double got, double limit)
 {
     const struct gp_gemm *gemm = &reference->gemm;
     double ref = reference->ref[index], mag = reference->mag[index];
@@ -56,9 +56,19 @@ static void not_finite(const struct gp_reference *reference,
     /* C is no part of the sums; only the last rounding meets the result. */
     double sums = mag - fabs(gemm->beta * c) * (1 - 0x1p-40);
 
-    if (sums >= bound->omega_acc || mag >= bound->omega_out ||
-        (isinf(got) &&
-         (got < 0 ? -ref : ref) + limit >= gp_type_largest(gemm->out))) {
+    return sums >= bound->omega_acc || mag >= bound->omega_out ||
+           (isinf(got) &&
+            (got < 0 ? -ref : ref) + limit >= gp_type_largest(gemm->out));
+}
+
+/* NaN or infinity where the result must be finite. */
+static void not_finite(const struct gp_reference *reference,
+                       const struct gp_bound *bound, int64_t index, double got,
+                       double limit, struct gp_accuracy *accuracy)
+{
+    double ref = reference->ref[index];
+
+    if (may_overflow(reference, bound, index, got, limit)) {
         accuracy->ambiguous++;
         return;
     }
@@ -72,6 +82,33 @@ static void not_finite(const struct gp_reference *reference,
     accuracy->omega = accuracy->max_ulp = INFINITY;
 }
 
+static double limit_of(const struct gp_reference *reference,
+                       const struct gp_bound *bound, int64_t index)
+{
+    double mag = reference->mag[index];
+
+    return (bound->rel_ref * fabs(reference->ref[index]) +
+            bound->rel_mag * mag + bound->absolute) *
+               (1 + 0x1p-50) +
+           reference->error_rel * mag + reference->error_abs;
+}
+
+bool gp_measure_wrong(const struct gp_reference *reference,
+                      const struct gp_bound *bound, bool rounded, int64_t index,
+                      double got, double *ret_limit)
+{
+    double ref = reference->ref[index];
+    double low = reference->low ? reference->low[index] : 0;
+
+    *ret_limit = limit_of(reference, bound, index);
+    if (!isfinite(ref) || !isfinite(reference->mag[index]))
+        return false;
+    if (!isfinite(got))
+        return !may_overflow(reference, bound, index, got, *ret_limit);
+    return rounded ? got != gp_type_round(reference->gemm.out, ref)
+                   : fabs(got - ref - low) > *ret_limit;
+}
+
 static void one_element(const struct gp_reference *reference,
                         const struct gp_bound *bound, int64_t index, double got,
                         struct gp_accuracy *accuracy, struct sums *sums)
@@ -81,10 +118,7 @@ static void one_element(const struct gp_reference *reference,
     double low = reference->low ? reference->low[index] : 0;
     double rounded, error, limit, ulps;
 
-    limit =
-        (bound->rel_ref * fabs(ref) + bound->rel_mag * mag + bound->absolute) *
-            (1 + 0x1p-50) +
-        reference->error_rel * mag + reference->error_abs;
+    limit = limit_of(reference, bound, index);
     /* A limit without end is no reason: the bound of a mode may allow
      * anything. */
     if (!isfinite(ref) || !isfinite(mag)) { /* nothing to compare with */

@@ -27,6 +27,13 @@ struct gp_accuracy {
     double norm_error, norm_ref;       /* Frobenius */
 };
 
+/* Is one element wrong: not the reference rounded to the type if `rounded`,
+ * else outside its bound; NaN or infinite without need in both. `*ret_limit`
+ * is what it may be off. */
+bool gp_measure_wrong(const struct gp_reference *reference,
+                      const struct gp_bound *bound, bool rounded, int64_t index,
+                      double got, double *ret_limit);
+
 /* Measure a packed output. */
 void gp_measure(const struct gp_reference *reference,
                 const struct gp_bound *bound, const void *output,

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/engine/explained.h"
 #include "harness/engine/redact.h"
 
 /* mkdir -p */
@@ -365,6 +366,11 @@ int gp_journal_run(struct gp_journal *journal, const struct gp_result *result,
         gp_json_set(record, "error", error_of(&result->err));
     if (result->judged) {
         gp_json_set(record, "findings", findings_of(result));
+        if (result->explanation)
+            gp_json_set(record, "explanation", gp_explained_values(result));
+        if (result->variation)
+            gp_json_set(record, "variation",
+                        gp_explained_repeats(result->variation));
         set_reply(record, &result->reply);
         gp_json_set(record, "accuracy", accuracy_of(&result->accuracy));
     }

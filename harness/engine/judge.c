@@ -10,15 +10,20 @@ struct gp_judge_entry {
     struct gp_digest digest;
     struct gp_bound bound;
     struct gp_accuracy accuracy;
+    struct gp_explanation *explanation; /* NULL: not asked for so far */
 };
 
 void gp_result_free(struct gp_result *result)
 {
+    free(result->explanation);
+    free(result->variation);
     gp_reply_free(&result->reply);
 }
 
 void gp_judge_cache_free(struct gp_judge_cache *cache)
 {
+    for (size_t i = 0; i < cache->count; i++)
+        free(cache->entries[i].explanation);
     free(cache->entries);
     *cache = (struct gp_judge_cache){0};
 }
@@ -38,6 +43,15 @@ void gp_judge_bound(const struct gp_run *run,
                   compute_capability, ret_bound);
 }
 
+/* Elements that are wrong, by the sharpest rule of the family. */
+static int64_t wrong_of(const struct gp_family *family,
+                        const struct gp_accuracy *accuracy)
+{
+    return family->exact
+               ? accuracy->count - accuracy->rounded - accuracy->ambiguous
+               : accuracy->outside;
+}
+
 size_t gp_judge_have(const struct gp_judge_cache *cache,
                      const struct gp_run *run, const struct gp_bound *bound,
                      struct gp_digest *ret_digests, size_t most)
@@ -47,7 +61,9 @@ size_t gp_judge_have(const struct gp_judge_cache *cache,
     if (run->problem->family->probe)
         return 0;
     for (size_t i = 0; i < cache->count && count < most; i++)
-        if (same_bound(&cache->entries[i].bound, bound))
+        if (same_bound(&cache->entries[i].bound, bound) &&
+            (cache->entries[i].explanation ||
+             wrong_of(run->problem->family, &cache->entries[i].accuracy) == 0))
             ret_digests[count++] = cache->entries[i].digest;
     return count;
 }
@@ -134,11 +150,13 @@ int gp_judge_digests(const struct gp_result *result,
     return 0;
 }
 
-static const struct gp_accuracy *measured(struct gp_judge_cache *cache,
-                                          const struct gp_digest *digest,
-                                          const struct gp_bound *bound,
-                                          const struct gp_reference *reference,
-                                          const void *output)
+/* The entry of an output, which is measured if it has none; valid until the
+ * next is made. */
+static struct gp_judge_entry *measured(struct gp_judge_cache *cache,
+                                       const struct gp_digest *digest,
+                                       const struct gp_bound *bound,
+                                       const struct gp_reference *reference,
+                                       const void *output)
 {
     struct gp_judge_entry *entry;
 
@@ -146,15 +164,14 @@ static const struct gp_accuracy *measured(struct gp_judge_cache *cache,
         entry = &cache->entries[i];
         if (memcmp(&entry->digest, digest, sizeof *digest) == 0 &&
             same_bound(&entry->bound, bound))
-            return &entry->accuracy;
+            return entry;
     }
     entry = gp_grow((void **)&cache->entries, cache->count, &cache->room,
                     sizeof *entry);
-    entry->digest = *digest;
-    entry->bound = *bound;
+    *entry = (struct gp_judge_entry){.digest = *digest, .bound = *bound};
     gp_measure(reference, bound, output, &entry->accuracy);
     cache->count++;
-    return &entry->accuracy;
+    return entry;
 }
 
 /* The reply's own terms in the evidence's. */
@@ -258,6 +275,69 @@ static struct gp_evidence evidence_of(const struct gp_result *result,
     return evidence;
 }
 
+/* A copy in memory of its own. */
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *copy = malloc(bytes);
+
+    if (!copy)
+        gp_arena_out_of_memory(bytes);
+    return memcpy(copy, from, bytes);
+}
+
+/* The output with most wrong elements, where a check of values failed. */
+static void explain_values(struct gp_result *result,
+                           const struct gp_evidence *evidence,
+                           const struct gp_bound *bound, size_t output_bytes,
+                           struct gp_judge_cache *cache)
+{
+    const struct gp_family *family = result->run->problem->family;
+    const struct gp_accuracy *all = evidence->accuracy;
+    bool rounded = family->exact, failed = false;
+    struct gp_judge_entry *entry;
+    const unsigned char *output;
+    int64_t worst = 0;
+
+    for (int64_t v = 1; v < evidence->outputs; v++)
+        if (wrong_of(family, &all[v]) > wrong_of(family, &all[worst]))
+            worst = v;
+    if (wrong_of(family, &all[worst]) == 0) {
+        /* A probe that shows less than was asked is within its bound. */
+        for (int i = 0; i < result->findings_count; i++)
+            failed = failed ||
+                     (result->findings[i].verdict == GP_FAIL &&
+                      strcmp(result->findings[i].check, "fingerprint") == 0);
+        if (!failed)
+            return;
+        rounded = true;
+    }
+    output =
+        (const unsigned char *)evidence->output + (size_t)worst * output_bytes;
+    entry = measured(cache, &result->reply.digests[worst], bound,
+                     evidence->reference, output);
+    if (!entry->explanation) {
+        struct gp_explanation made;
+        gp_explain(evidence->reference, bound, rounded, output, &made);
+        entry->explanation = copy_of(&made, sizeof made);
+    }
+    result->explained = worst;
+    result->explanation =
+        copy_of(entry->explanation, sizeof *entry->explanation);
+}
+
+/* The first two distinct outputs, where both came back. */
+static void explain_repeats(struct gp_result *result,
+                            const unsigned char *outputs, size_t output_bytes)
+{
+    struct gp_variation made;
+
+    if (result->reply.outputs < 2 || result->reply.withheld & 3)
+        return;
+    gp_vary(&result->run->problem->gemm, outputs, outputs + output_bytes,
+            &made);
+    result->variation = copy_of(&made, sizeof made);
+}
+
 void gp_judge(struct gp_result *result, const struct gp_reference *reference,
               const unsigned char *outputs, size_t output_bytes,
               int compute_capability, struct gp_judge_cache *cache)
@@ -271,8 +351,9 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
     gp_judge_bound(run, reference, compute_capability, &bound);
     for (int64_t v = 0; v < result->reply.outputs; v++)
         translated.accuracy[v] =
-            *measured(cache, &result->reply.digests[v], &bound, reference,
-                      outputs + (size_t)v * output_bytes);
+            measured(cache, &result->reply.digests[v], &bound, reference,
+                     outputs + (size_t)v * output_bytes)
+                ->accuracy;
     evidence = evidence_of(result, reference, &translated);
     evidence.output = outputs;
     result->judged = true;
@@ -287,6 +368,8 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
         add_finding(result, &finding);
     }
     gp_judge_conclude(result);
+    explain_values(result, &evidence, &bound, output_bytes, cache);
+    explain_repeats(result, outputs, output_bytes);
     free(translated.frequency);
     free(translated.first_repeat);
 }

@@ -6,6 +6,8 @@
 #define GP_ENGINE_JUDGE_H
 
 #include "harness/check/check.h"
+#include "harness/check/explain.h"
+#include "harness/check/vary.h"
 #include "harness/worker/wire.h"
 
 enum { GP_FINDINGS_MOST = 16 };
@@ -20,6 +22,9 @@ struct gp_result {
     int findings_count;
     struct gp_accuracy accuracy; /* of the first output */
     bool judged;                 /* accuracy and reply are there */
+    int64_t explained;           /* the output that the explanation is of */
+    struct gp_explanation *explanation; /* of wrong elements; NULL: none */
+    struct gp_variation *variation;     /* of repeats that differ; NULL: none */
     struct gp_reply reply;
     int worker; /* -1: none was started */
     int64_t sequence;
@@ -36,7 +41,7 @@ void gp_judge_cache_free(struct gp_judge_cache *cache);
 
 /* The bound of a run; the digests of outputs already measured against it, so
  * that they need not come back (none for a run whose check reads the output
- * itself). */
+ * itself, nor outputs that are wrong and have no explanation yet). */
 void gp_judge_bound(const struct gp_run *run,
                     const struct gp_reference *reference,
                     int compute_capability, struct gp_bound *ret_bound);

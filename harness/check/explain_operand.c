@@ -1,0 +1,204 @@
+/*
+ * Rules that give a wrong element from operands read otherwise: from another
+ * place, or with fewer bits.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "harness/check/explain.h"
+
+enum { SUSPECTS = 32, READS = 1 << 17 };
+
+enum rounding { NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO };
+
+/* How operands are read; zero is as they should be. */
+struct reading {
+    enum gp_operand which;
+    bool flipped;        /* op is not as asked */
+    int64_t line;        /* another row of op(A), column of op(B) */
+    bool first_batch;    /* always batch 0 */
+    int64_t start;       /* elements from where the matrix begins */
+    int64_t stride;      /* elements that the stride is off */
+    int precision, emin; /* bits kept of both operands; 0: all */
+    enum rounding rounding;
+    const char *words;
+};
+
+static const struct reading readings[] = {
+    {.which = GP_A, .flipped = true, .words = "op(A) is transposed"},
+    {.which = GP_B, .flipped = true, .words = "op(B) is transposed"},
+    {.which = GP_A, .line = 1, .words = "row i reads row i + 1 of op(A)"},
+    {.which = GP_A, .line = -1, .words = "row i reads row i - 1 of op(A)"},
+    {.which = GP_B, .line = 1, .words = "column j reads column j + 1 of op(B)"},
+    {.which = GP_B,
+     .line = -1,
+     .words = "column j reads column j - 1 of op(B)"},
+    {.which = GP_A,
+     .first_batch = true,
+     .words = "all batches read A of batch 0"},
+    {.which = GP_B,
+     .first_batch = true,
+     .words = "all batches read B of batch 0"},
+    {.which = GP_A,
+     .stride = -1,
+     .words = "the stride of A is one element short"},
+    {.which = GP_A,
+     .stride = 1,
+     .words = "the stride of A is one element long"},
+    {.which = GP_B,
+     .stride = -1,
+     .words = "the stride of B is one element short"},
+    {.which = GP_B,
+     .stride = 1,
+     .words = "the stride of B is one element long"},
+    {.which = GP_A,
+     .start = 1,
+     .words = "A is read from its second element on"},
+    {.which = GP_B,
+     .start = 1,
+     .words = "B is read from its second element on"},
+    {.precision = 11, .emin = -126, .words = "operands are rounded to TF32"},
+    {.precision = 11,
+     .emin = -126,
+     .rounding = NEAREST_AWAY,
+     .words = "operands are rounded to TF32, ties away"},
+    {.precision = 11,
+     .emin = -126,
+     .rounding = TOWARD_ZERO,
+     .words = "operands are cut to TF32"},
+    {.precision = 8, .emin = -126, .words = "operands are rounded to BF16"},
+    {.precision = 8,
+     .emin = -126,
+     .rounding = TOWARD_ZERO,
+     .words = "operands are cut to BF16"},
+    {.precision = 11, .emin = -14, .words = "operands are rounded to FP16"},
+    {.precision = 24, .emin = -126, .words = "operands are rounded to FP32"},
+};
+
+enum { READINGS = sizeof readings / sizeof *readings };
+
+static double rounded(const struct reading *reading, double x)
+{
+    int p = reading->precision, e;
+    double f;
+
+    if (p == 0 || x == 0)
+        return x;
+    if (reading->rounding == NEAREST_EVEN)
+        return gp_round_to(x, p, reading->emin);
+    f = frexp(x, &e);
+    f = ldexp(f, p);
+    f = reading->rounding == NEAREST_AWAY ? trunc(f + copysign(0.5, f))
+                                          : trunc(f);
+    return ldexp(f, e - p);
+}
+
+/* What stands at a place of the laid out batch; NaN in padding and beyond. */
+static double at_place(const struct gp_scene *scene, enum gp_operand which,
+                       int64_t place)
+{
+    const struct gp_gemm *gemm = &scene->reference->gemm;
+    const void *data =
+        which == GP_A ? scene->reference->a : scene->reference->b;
+    int64_t rows = gp_gemm_rows(gemm, which), cols = gp_gemm_cols(gemm, which);
+    int64_t ld = gp_gemm_ld(gemm, which);
+    int64_t stride = gp_gemm_stride(gemm, which);
+    int64_t along = place % stride % ld, across = place % stride / ld;
+    int64_t r = gemm->row_major ? across : along;
+    int64_t c = gemm->row_major ? along : across;
+
+    if (place < 0 || place >= stride * gemm->batch || r >= rows || c >= cols)
+        return NAN;
+    return gp_type_value(
+        gemm->in,
+        gp_type_bits(gemm->in, data, (place / stride * cols + c) * rows + r));
+}
+
+/* op(X) of one element: its row or column `line` at position l of k. */
+static double operand(const struct gp_scene *scene, enum gp_operand which,
+                      const struct reading *reading, int64_t line, int64_t l,
+                      int64_t batch)
+{
+    const struct gp_gemm *gemm = &scene->reference->gemm;
+    bool altered = reading->precision == 0 && reading->which == which;
+    /* Stored as (row, column): op(A) is (line, l), op(B) is (l, line). */
+    bool line_first =
+        (which == GP_A) != (which == GP_A ? gemm->trans_a : gemm->trans_b);
+    int64_t r, c, ld = gp_gemm_ld(gemm, which), b = batch, place;
+
+    if (altered) {
+        line += reading->line;
+        line_first = line_first != reading->flipped;
+        b = reading->first_batch ? 0 : batch;
+    }
+    r = line_first ? line : l;
+    c = line_first ? l : line;
+    place = b * gp_gemm_stride(gemm, which) +
+            (gemm->row_major ? c + r * ld : r + c * ld);
+    if (altered)
+        place += reading->start + batch * reading->stride;
+    return rounded(reading, at_place(scene, which, place));
+}
+
+static double value_of(const struct gp_scene *scene,
+                       const struct reading *reading,
+                       const struct gp_suspect *suspect)
+{
+    const struct gp_gemm *gemm = &scene->reference->gemm;
+    double sum = 0, c = 0;
+
+    for (int64_t l = 0; l < gemm->k; l++)
+        sum += operand(scene, GP_A, reading, suspect->i, l, suspect->batch) *
+               operand(scene, GP_B, reading, suspect->j, l, suspect->batch);
+    if (scene->reference->c)
+        c = gp_type_value(
+            gemm->out,
+            gp_type_bits(gemm->out, scene->reference->c, suspect->index));
+    return gemm->alpha * sum + gemm->beta * c;
+}
+
+/* Does the reading change anything here? */
+static bool is_possible(const struct gp_gemm *gemm,
+                        const struct reading *reading)
+{
+    if (reading->precision)
+        return reading->precision < gemm->in->precision;
+    if (reading->first_batch || reading->stride)
+        return gemm->batch > 1;
+    return true;
+}
+
+bool gp_explain_operand(const struct gp_scene *scene, struct gp_rule *ret_rule)
+{
+    const struct gp_gemm *gemm = &scene->reference->gemm;
+    size_t count = scene->count < SUSPECTS ? scene->count : SUSPECTS;
+    size_t most = (size_t)(READS / gemm->k);
+    struct gp_suspect chosen[SUSPECTS];
+    struct gp_scene some = *scene;
+    struct gp_rule best = {0};
+
+    most = most < 4 ? 4 : most;
+    count = count < most ? count : most;
+    for (size_t s = 0; s < count; s++)
+        chosen[s] = scene->suspects[s * scene->count / count];
+    some.suspects = chosen;
+    some.count = count;
+    for (size_t r = 0; r < READINGS; r++) {
+        double values[SUSPECTS];
+        int64_t fits;
+        if (!is_possible(gemm, &readings[r]))
+            continue;
+        for (size_t s = 0; s < count; s++)
+            values[s] = value_of(scene, &readings[r], &chosen[s]);
+        fits = gp_scene_count(&some, values);
+        if (fits <= best.fits ||
+            gp_scene_by_chance(&some, values, fits, READINGS))
+            continue;
+        best = (struct gp_rule){.looked_at = (int64_t)count, .fits = fits};
+        snprintf(best.words, sizeof best.words, "%s", readings[r].words);
+    }
+    if (!best.fits)
+        return false;
+    *ret_rule = best;
+    return true;
+}
