@@ -38,10 +38,11 @@ void gp_scene_vector(const struct gp_scene *scene, enum gp_operand which,
 bool gp_scene_fits(const struct gp_scene *scene,
                    const struct gp_suspect *suspect, double value)
 {
-    double off = fabs(suspect->got - value);
+    double rounded = gp_type_round(scene->reference->gemm.out, value);
+    double off = fmin(fabs(suspect->got - value), fabs(suspect->got - rounded));
 
     if (scene->exact)
-        return suspect->got == gp_type_round(scene->reference->gemm.out, value);
+        return suspect->got == rounded;
     return off <= suspect->limit && 4 * off < fabs(suspect->got - suspect->ref);
 }
 
@@ -74,9 +75,7 @@ struct pass {
     const struct gp_reference *reference;
     struct gp_explanation *explanation;
     struct gp_map map;
-    struct gp_suspect *suspects;
-    size_t count;
-    int64_t finite, every;      /* every so manieth finite one is kept */
+    struct spread wrong, right; /* of finite values */
     int64_t infinite, all_bits; /* of those that are not finite */
     int64_t toward_zero, one_bit;
     double max_ulp;
@@ -303,7 +302,7 @@ static void find_cause(const struct pass *pass, bool rounded,
 {
     bool (*const rules[])(const struct gp_scene *, struct gp_rule *) = {
         gp_explain_value, gp_explain_range, gp_explain_operand,
-        gp_explain_partials};
+        gp_explain_partials, gp_explain_delay};
     struct gp_scene scene = {.reference = pass->reference,
                              .exact = rounded && pass->reference->family->exact,
                              .suspects = pass->wrong.items,

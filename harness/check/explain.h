@@ -29,7 +29,7 @@ struct gp_explanation {
     bool found;                /* a rule gives the values */
     int64_t looked_at, fits;   /* wrong elements tried, and explained by it */
     struct gp_k_range k;
-    char cause[400]; /* one sentence */
+    char cause[700]; /* one sentence */
     struct gp_element worst[GP_WORST_MOST];
     int worst_count;
 };
@@ -61,7 +61,7 @@ struct gp_scene {
 struct gp_rule {
     int64_t looked_at, fits;
     struct gp_k_range k;
-    char words[160], aside[160]; /* the rule, and what is open about it */
+    char words[320], aside[200]; /* the rule, and what is open about it */
 };
 
 /* Row `line` of op(A) or column `line` of op(B): k values. */
@@ -81,6 +81,7 @@ bool gp_scene_by_chance(const struct gp_scene *scene, const double *values,
 
 /* Each fills the rule that fits most suspects; false if none does. */
 bool gp_explain_range(const struct gp_scene *scene, struct gp_rule *ret_rule);
+bool gp_explain_delay(const struct gp_scene *scene, struct gp_rule *ret_rule);
 bool gp_explain_value(const struct gp_scene *scene, struct gp_rule *ret_rule);
 bool gp_explain_operand(const struct gp_scene *scene, struct gp_rule *ret_rule);
 bool gp_explain_partials(const struct gp_scene *scene,

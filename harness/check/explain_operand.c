@@ -13,15 +13,15 @@ enum rounding { NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO };
 
 /* How operands are read; zero is as they should be. */
 struct reading {
-    enum gp_operand which;
-    bool flipped;        /* op is not as asked */
-    int64_t line;        /* another row of op(A), column of op(B) */
-    bool first_batch;    /* always batch 0 */
-    int64_t start;       /* elements from where the matrix begins */
-    int64_t stride;      /* elements that the stride is off */
-    int precision, emin; /* bits kept of both operands; 0: all */
+    enum gp_operand which; /* GP_C: both, of a rounding */
+    bool flipped;          /* op is not as asked */
+    int64_t line;          /* another row of op(A), column of op(B) */
+    bool first_batch;      /* always batch 0 */
+    int64_t start;         /* elements from where the matrix begins */
+    int64_t stride;        /* elements that the stride is off */
+    int precision, emin;   /* bits kept; 0: all */
     enum rounding rounding;
-    const char *words;
+    const char *words; /* of a rounding: what follows A, B or both */
 };
 
 static const struct reading readings[] = {
@@ -57,22 +57,22 @@ static const struct reading readings[] = {
     {.which = GP_B,
      .start = 1,
      .words = "B is read from its second element on"},
-    {.precision = 11, .emin = -126, .words = "operands are rounded to TF32"},
+    {.precision = 11, .emin = -126, .words = "rounded to TF32"},
     {.precision = 11,
      .emin = -126,
      .rounding = NEAREST_AWAY,
-     .words = "operands are rounded to TF32, ties away"},
+     .words = "rounded to TF32, ties away"},
     {.precision = 11,
      .emin = -126,
      .rounding = TOWARD_ZERO,
-     .words = "operands are cut to TF32"},
-    {.precision = 8, .emin = -126, .words = "operands are rounded to BF16"},
+     .words = "cut to TF32"},
+    {.precision = 8, .emin = -126, .words = "rounded to BF16"},
     {.precision = 8,
      .emin = -126,
      .rounding = TOWARD_ZERO,
-     .words = "operands are cut to BF16"},
-    {.precision = 11, .emin = -14, .words = "operands are rounded to FP16"},
-    {.precision = 24, .emin = -126, .words = "operands are rounded to FP32"},
+     .words = "cut to BF16"},
+    {.precision = 11, .emin = -14, .words = "rounded to FP16"},
+    {.precision = 24, .emin = -126, .words = "rounded to FP32"},
 };
 
 enum { READINGS = sizeof readings / sizeof *readings };
@@ -82,7 +82,7 @@ static double rounded(const struct reading *reading, double x)
     int p = reading->precision, e;
     double f;
 
-    if (p == 0 || x == 0)
+    if (x == 0)
         return x;
     if (reading->rounding == NEAREST_EVEN)
         return gp_round_to(x, p, reading->emin);
@@ -137,7 +137,10 @@ static double operand(const struct gp_scene *scene, enum gp_operand which,
             (gemm->row_major ? c + r * ld : r + c * ld);
     if (altered)
         place += reading->start + batch * reading->stride;
-    return rounded(reading, at_place(scene, which, place));
+    return reading->precision &&
+                   (reading->which == which || reading->which == GP_C)
+               ? rounded(reading, at_place(scene, which, place))
+               : at_place(scene, which, place);
 }
 
 static double value_of(const struct gp_scene *scene,
@@ -168,34 +171,62 @@ static bool is_possible(const struct gp_gemm *gemm,
     return true;
 }
 
-bool gp_explain_operand(const struct gp_scene *scene, struct gp_rule *ret_rule)
+/* Wrong elements that all readings are tried on. */
+struct some {
+    struct gp_suspect items[SUSPECTS];
+    struct gp_scene scene;
+};
+
+static void choose(const struct gp_scene *scene, struct some *some)
 {
-    const struct gp_gemm *gemm = &scene->reference->gemm;
     size_t count = scene->count < SUSPECTS ? scene->count : SUSPECTS;
-    size_t most = (size_t)(READS / gemm->k);
-    struct gp_suspect chosen[SUSPECTS];
-    struct gp_scene some = *scene;
-    struct gp_rule best = {0};
+    size_t most = (size_t)(READS / scene->reference->gemm.k);
 
     most = most < 4 ? 4 : most;
     count = count < most ? count : most;
     for (size_t s = 0; s < count; s++)
-        chosen[s] = scene->suspects[s * scene->count / count];
-    some.suspects = chosen;
-    some.count = count;
+        some->items[s] = scene->suspects[s * scene->count / count];
+    some->scene = *scene;
+    some->scene.suspects = some->items;
+    some->scene.count = count;
+}
+
+static void try_reading(const struct some *some, const struct reading *reading,
+                        const char *subject, struct gp_rule *best)
+{
+    double values[SUSPECTS];
+    int64_t fits;
+
+    if (!is_possible(&some->scene.reference->gemm, reading))
+        return;
+    for (size_t s = 0; s < some->scene.count; s++)
+        values[s] = value_of(&some->scene, reading, &some->items[s]);
+    fits = gp_scene_count(&some->scene, values);
+    if (fits <= best->fits ||
+        gp_scene_by_chance(&some->scene, values, fits, READINGS))
+        return;
+    *best =
+        (struct gp_rule){.looked_at = (int64_t)some->scene.count, .fits = fits};
+    snprintf(best->words, sizeof best->words, "%s%s", subject, reading->words);
+}
+
+bool gp_explain_operand(const struct gp_scene *scene, struct gp_rule *ret_rule)
+{
+    static const char *const subjects[] = {"A alone is ", "B alone is ",
+                                           "operands are "};
+    struct gp_rule best = {0};
+    struct some some;
+
+    choose(scene, &some);
     for (size_t r = 0; r < READINGS; r++) {
-        double values[SUSPECTS];
-        int64_t fits;
-        if (!is_possible(gemm, &readings[r]))
-            continue;
-        for (size_t s = 0; s < count; s++)
-            values[s] = value_of(scene, &readings[r], &chosen[s]);
-        fits = gp_scene_count(&some, values);
-        if (fits <= best.fits ||
-            gp_scene_by_chance(&some, values, fits, READINGS))
-            continue;
-        best = (struct gp_rule){.looked_at = (int64_t)count, .fits = fits};
-        snprintf(best.words, sizeof best.words, "%s", readings[r].words);
+        struct reading reading = readings[r];
+        if (!reading.precision)
+            try_reading(&some, &reading, "", &best);
+        /* Both first: one alone may change nothing. */
+        for (int which = GP_C; reading.precision && which >= GP_A; which--) {
+            reading.which = (enum gp_operand)which;
+            try_reading(&some, &reading, subjects[which], &best);
+        }
     }
     if (!best.fits)
         return false;

@@ -30,7 +30,7 @@ struct trial {
                     const struct gp_suspect *suspect);
     double x, y;     /* factors of AB and of C */
     int64_t i, j, b; /* offsets of the source */
-    bool transposed, first_batch;
+    bool transposed, first_batch, exchanged, tight;
     int precision, emin; /* of partial sums */
     int64_t chunk;
     bool one_by_one; /* partial sums rounded by themselves, then added */
@@ -72,6 +72,35 @@ static double factored(const struct gp_scene *scene, const struct trial *trial,
     return trial->x * ab + trial->y * c;
 }
 
+/* The sum is rounded to the output's type before the factors are applied. */
+static double rounded_early(const struct gp_scene *scene,
+                            const struct trial *trial,
+                            const struct gp_suspect *suspect)
+{
+    const struct gp_gemm *gemm = gemm_of(scene);
+    struct trial sum = *trial;
+
+    sum.x = 1;
+    sum.y = 0;
+    return gemm->alpha *
+               gp_type_round(gemm->out, factored(scene, &sum, suspect)) +
+           gemm->beta * c_of(scene, suspect->index);
+}
+
+static void try_early(const struct gp_scene *scene, struct gp_rule *best)
+{
+    struct trial trial = {.value = rounded_early};
+    double *values = values_of(scene, &trial);
+    int64_t fits = gp_scene_count(scene, values);
+
+    if (gemm_of(scene)->beta != 0 && 2 * fits > (int64_t)scene->count)
+        keep(
+            scene, fits,
+            "A B is rounded to the type of D before alpha and beta are applied",
+            best);
+    free(values);
+}
+
 static void try_factors(const struct gp_scene *scene, struct gp_rule *best)
 {
     double alpha = gemm_of(scene)->alpha, beta = gemm_of(scene)->beta;
@@ -92,6 +121,12 @@ static void try_factors(const struct gp_scene *scene, struct gp_rule *best)
         {2 * alpha, beta, "alpha A B is added twice"},
         {alpha, -beta, "beta C has the wrong sign"},
         {-alpha, beta, "alpha A B has the wrong sign"},
+        {0, 1, "D holds C as it was"},
+        {beta, alpha, "alpha and beta are exchanged"},
+        {gp_round_to(alpha, 24, -126), gp_round_to(beta, 24, -126),
+         "alpha and beta are rounded to FP32"},
+        {gp_round_to(alpha, 11, -126), gp_round_to(beta, 11, -126),
+         "alpha and beta are rounded to 11 bits"},
         {-alpha, -beta, "the results have the wrong sign"},
     };
 
@@ -117,6 +152,13 @@ static double moved(const struct gp_scene *scene, const struct trial *trial,
     int64_t i = suspect->i + trial->i, j = suspect->j + trial->j;
     int64_t b = trial->first_batch ? 0 : suspect->batch + trial->b;
 
+    if (trial->exchanged)
+        b = suspect->batch ^ 1;
+    if (trial->tight) { /* where the laid out element stands, packed */
+        int64_t place = suspect->i + suspect->j * gemm->ldc;
+        i = place % gemm->m;
+        j = place / gemm->m;
+    }
     if (trial->transposed) {
         i = suspect->j;
         j = suspect->i;
@@ -154,7 +196,15 @@ static void try_moves(const struct gp_scene *scene, struct gp_rule *best)
 
     try_move(scene, &trial, "element (i, j) holds the result of (j, i)", best);
     trial = (struct trial){.value = moved, .first_batch = true};
-    try_move(scene, &trial, "the batch holds the results of batch 0", best);
+    try_move(scene, &trial, "every batch holds the results of batch 0", best);
+    trial = (struct trial){.value = moved, .exchanged = true};
+    try_move(scene, &trial, "batches are exchanged in pairs", best);
+    trial = (struct trial){.value = moved, .tight = true};
+    if (!gemm_of(scene)->row_major && gemm_of(scene)->ldc > gemm_of(scene)->m)
+        try_move(scene, &trial,
+                 "D was written as if its columns stood side by side: ldc was "
+                 "not used",
+                 best);
     for (int64_t far = 1; far <= 256; far = far < 8 ? far + 1 : 2 * far)
         for (int64_t offset = -far; offset <= far; offset += 2 * far) {
             trial = (struct trial){.value = moved, .i = offset};
@@ -229,10 +279,16 @@ static void try_narrow(const struct gp_scene *some, const double *a,
             narrow(some, trial, a + (int64_t)s * k, b + (int64_t)s * k));
     if (2 * fits < (int64_t)some->count)
         return;
-    snprintf(words, sizeof words,
-             "partial sums are rounded to %s, after every %lld products%s",
-             type, (long long)trial->chunk,
-             trial->one_by_one ? ", and then added" : "");
+    if (trial->chunk == 1)
+        snprintf(words, sizeof words, "%s is rounded to %s",
+                 trial->one_by_one ? "every product"
+                                   : "the sum after each step",
+                 type);
+    else
+        snprintf(words, sizeof words,
+                 "partial sums are rounded to %s, after every %lld products%s",
+                 type, (long long)trial->chunk,
+                 trial->one_by_one ? ", and then added" : "");
     keep(some, fits, words, best);
 }
 
@@ -263,7 +319,7 @@ bool gp_explain_partials(const struct gp_scene *scene, struct gp_rule *ret_rule)
                         b + (int64_t)s * gemm->k);
     }
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-        for (int64_t chunk = 4; chunk < gemm->k && chunk <= 4096; chunk *= 2)
+        for (int64_t chunk = 1; chunk < gemm->k && chunk <= 4096; chunk *= 2)
             for (int each = 0; each < 2; each++) {
                 const struct trial trial = {.precision = types[t].precision,
                                             .emin = types[t].emin,
@@ -290,6 +346,8 @@ bool gp_explain_value(const struct gp_scene *scene, struct gp_rule *ret_rule)
         try_moves(scene, &best);
     if (best.fits < (int64_t)scene->count)
         try_cut(scene, &best);
+    if (best.fits < (int64_t)scene->count)
+        try_early(scene, &best);
     if (!best.fits)
         return false;
     *ret_rule = best;

@@ -214,11 +214,11 @@ static bool fills_tiles(const struct gp_map *map, int64_t tile,
 {
     int64_t m = map->gemm->m, n = map->gemm->n, step = tile / CELL;
     int64_t down = cells_along(m), across = cells_along(n);
+    int64_t tiles = map->gemm->batch * ((across + step - 1) / step) *
+                    ((down + step - 1) / step);
 
     *ret_tiles = 0;
-    for (int64_t at = 0; at < map->gemm->batch * ((across + step - 1) / step) *
-                                  ((down + step - 1) / step);
-         at++) {
+    for (int64_t at = 0; at < tiles; at++) {
         int64_t ti = at % ((down + step - 1) / step);
         int64_t rest = at / ((down + step - 1) / step);
         int64_t tj = rest % ((across + step - 1) / step);
@@ -233,7 +233,7 @@ static bool fills_tiles(const struct gp_map *map, int64_t tile,
             return false;
         *ret_tiles += marks > 0;
     }
-    return true;
+    return *ret_tiles < tiles;
 }
 
 static int64_t tile_of(const struct gp_map *map, int64_t *ret_tiles)

@@ -9,11 +9,12 @@
 
 /* Pairs that differ in their bits, each counted once. */
 struct gp_variation {
-    int64_t numbers;           /* both numbers of other values */
-    int64_t zeros;             /* +0 and -0 */
-    int64_t payloads;          /* both NaN */
-    int64_t not_finite;        /* else, where one of them is not finite */
-    uint64_t most_ulps;        /* of the numbers: representable steps apart */
+    int64_t numbers;    /* both numbers of other values */
+    int64_t zeros;      /* +0 and -0 */
+    int64_t payloads;   /* both NaN */
+    int64_t not_finite; /* else, where one of them is not finite */
+    int64_t close;      /* of the numbers: up to 64 representable steps */
+    uint64_t most_ulps; /* of the numbers: representable steps apart */
     struct gp_pattern pattern; /* where they stand */
     char words[400];           /* one sentence */
 };
