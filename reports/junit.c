@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "reports/escape.h"
+#include "reports/explained.h"
 #include "reports/trouble.h"
+
+enum { WORST_SHOWN = 8 };
 
 static void attribute(struct gp_buf *buf, const char *name, const char *value)
 {
@@ -142,6 +145,7 @@ static void run_failure(struct gp_buf *buf, const json_t *run)
         gp_trouble_print(finding, &body);
         gp_buf_str(&body, "\n");
     }
+    gp_explained_lines(run, WORST_SHOWN, &body);
     gp_buf_str(&body, "gemmproof run --only ");
     gp_escape_shell(&body, gp_json_str_or(run, "id", ""));
     result(buf, "failure", gp_json_str_or(worst, "check", "fail"),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "reports/escape.h"
+#include "reports/explained.h"
 #include "reports/group.h"
 #include "reports/label.h"
 #include "reports/markdown.h"
@@ -14,6 +15,8 @@
 enum {
     FAILURES_SHOWN = 100,
     FINDINGS_SHOWN = 4,
+    EXPLAINED_SHOWN = 50,
+    WORST_SHOWN = 8,
     MEMBERS_SHOWN = 4,
     ERRORS_SHOWN = 50,
     WORKERS_SHOWN = 40,
@@ -109,6 +112,14 @@ static void finding_cell(struct gp_buf *buf, const json_t *record)
     if (!count)
         gp_escape_markdown(
             buf, gp_json_str_or(record, "text", "no finding says why"));
+    if (gp_explained_is(record)) {
+        struct gp_buf cause = {0};
+
+        gp_explained_cause(record, &cause);
+        gp_buf_str(buf, "<br>");
+        gp_escape_markdown(buf, gp_buf_text(&cause));
+        gp_buf_free(&cause);
+    }
     gp_buf_str(buf, " |\n");
     json_decref(findings);
 }
@@ -154,6 +165,43 @@ static void print_failures(struct gp_buf *buf,
     for (size_t i = 0; i < count && i < FAILURES_SHOWN; i++)
         failure_row(buf, &troubles->failures[i]);
     gp_markdown_left_out(buf, count, FAILURES_SHOWN);
+}
+
+/* Each explained failure, folded. */
+static void print_explanations(struct gp_buf *buf,
+                               const struct gp_troubles *troubles)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < troubles->failures_count; i++) {
+        const struct gp_failure *failure = &troubles->failures[i];
+        struct gp_buf lines = {0};
+        const char *line;
+        size_t length;
+
+        if (!gp_explained_is(failure->record) || count++ >= EXPLAINED_SHOWN)
+            continue;
+        if (count == 1)
+            gp_markdown_fold_begin(buf, "The failures explained");
+        gp_explained_lines(failure->record, WORST_SHOWN, &lines);
+        gp_escape_code(buf, failure->name);
+        gp_buf_str(buf, "\n\n");
+        for (line = gp_buf_text(&lines); *line; line += length + 1) {
+            struct gp_buf one = {0};
+
+            length = strcspn(line, "\n");
+            gp_buf_add(&one, line, length);
+            gp_buf_str(buf, "- ");
+            gp_escape_markdown(buf, gp_buf_text(&one));
+            gp_buf_str(buf, "\n");
+            gp_buf_free(&one);
+        }
+        gp_buf_str(buf, "\n");
+        gp_buf_free(&lines);
+    }
+    gp_markdown_left_out(buf, count, EXPLAINED_SHOWN);
+    if (count)
+        gp_markdown_fold_end(buf);
 }
 
 static void print_errors(struct gp_buf *buf, const struct gp_troubles *troubles)
@@ -351,6 +399,7 @@ void gp_writer_markdown(const struct gp_summary *summary, struct gp_buf *buf)
     gp_summary_notes(summary, "\n", buf);
     gp_trouble_find(summary, &troubles);
     print_failures(buf, &troubles);
+    print_explanations(buf, &troubles);
     print_errors(buf, &troubles);
     gp_trouble_free(&troubles);
     print_modes(buf, summary);

@@ -5,13 +5,20 @@
 #include <string.h>
 
 #include "reports/escape.h"
+#include "reports/explained.h"
 #include "reports/group.h"
 #include "reports/label.h"
 #include "reports/table.h"
 #include "reports/text.h"
 #include "reports/trouble.h"
 
-enum { FAILURES_SHOWN = 200, ERRORS_SHOWN = 50, MEMBERS = 8 };
+enum {
+    FAILURES_SHOWN = 200,
+    EXPLAINED_IN_FULL = 20, /* of them; the others in one sentence */
+    WORST_SHOWN = 2,
+    ERRORS_SHOWN = 50,
+    MEMBERS = 8
+};
 
 void gp_text_wrapped(struct gp_buf *buf, int indent, int hang, const char *text)
 {
@@ -47,8 +54,26 @@ static void print_repro(struct gp_buf *buf, const char *id)
     gp_buf_str(buf, "\n");
 }
 
+static void print_explanation(struct gp_buf *buf, const json_t *run, bool full)
+{
+    struct gp_buf lines = {0};
+    char *line, *end;
+
+    if (full)
+        gp_explained_lines(run, WORST_SHOWN, &lines);
+    else if (gp_explained_is(run))
+        gp_explained_cause(run, &lines);
+    for (line = lines.text; line && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        if (*end)
+            *end++ = '\0';
+        gp_text_wrapped(buf, 4, 2, line);
+    }
+    gp_buf_free(&lines);
+}
+
 static void print_failed_run(struct gp_buf *buf,
-                             const struct gp_failure *failure)
+                             const struct gp_failure *failure, bool full)
 {
     json_t *findings = gp_trouble_findings(failure->record);
     json_t *finding;
@@ -67,6 +92,7 @@ static void print_failed_run(struct gp_buf *buf,
     }
     if (!json_array_size(findings))
         gp_buf_str(buf, "    no finding says why\n");
+    print_explanation(buf, failure->record, full);
     print_repro(buf, failure->name);
     json_decref(findings);
 }
@@ -101,7 +127,8 @@ static void print_failures(struct gp_buf *buf,
         if (troubles->failures[i].relation)
             print_failed_relation(buf, &troubles->failures[i]);
         else
-            print_failed_run(buf, &troubles->failures[i]);
+            print_failed_run(buf, &troubles->failures[i],
+                             i < EXPLAINED_IN_FULL);
     }
     if (count > FAILURES_SHOWN)
         gp_buf_printf(buf, "  and %zu more: report.json has all\n",

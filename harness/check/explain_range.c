@@ -39,14 +39,19 @@ static bool is_anywhere(const struct gp_search *search)
 static void say_pieces(const struct gp_k_range *range, int64_t k, char *to,
                        size_t room)
 {
-    int64_t count = range->to - range->from + 1, modulus = 0;
+    int64_t count = range->to - range->from + 1, least = 0, most = 0;
 
-    for (int64_t of = 16; of <= 1024; of *= 2)
-        if (range->to == k - 1 && k % of == count && (of <= 64 || !modulus))
-            modulus = of;
-    if (modulus)
+    for (int64_t of = 8; of <= 1024; of *= 2)
+        if (range->to == k - 1 && k % of == count) {
+            least = least ? least : of;
+            most = of;
+        }
+    if (most && least < most)
+        snprintf(to, room, ", what is left of k by blocks of %lld to %lld",
+                 (long long)least, (long long)most);
+    else if (most)
         snprintf(to, room, ", what is left of k by blocks of %lld",
-                 (long long)modulus);
+                 (long long)most);
     else if (count >= 8 && range->from % count == 0 && count < k)
         snprintf(to, room, ", piece %lld of %lld where k is cut every %lld",
                  (long long)(range->from / count + 1),

@@ -9,7 +9,11 @@
 #include "harness/base/arena.h"
 #include "harness/check/explain.h"
 
-enum { FITS_LEAST = 3, PARTIALS = 16 };
+enum {
+    FITS_LEAST = 3,
+    NEIGHBOURS_LEAST = 6, /* of a rounding, which meets many by chance */
+    PARTIALS = 16
+};
 
 static const struct gp_gemm *gemm_of(const struct gp_scene *scene)
 {
@@ -93,7 +97,8 @@ static void try_early(const struct gp_scene *scene, struct gp_rule *best)
     double *values = values_of(scene, &trial);
     int64_t fits = gp_scene_count(scene, values);
 
-    if (gemm_of(scene)->beta != 0 && 2 * fits > (int64_t)scene->count)
+    if (gemm_of(scene)->beta != 0 && fits >= NEIGHBOURS_LEAST &&
+        10 * fits >= 9 * (int64_t)scene->count)
         keep(
             scene, fits,
             "A B is rounded to the type of D before alpha and beta are applied",
@@ -277,7 +282,7 @@ static void try_narrow(const struct gp_scene *some, const double *a,
         fits += gp_scene_fits(
             some, &some->suspects[s],
             narrow(some, trial, a + (int64_t)s * k, b + (int64_t)s * k));
-    if (2 * fits < (int64_t)some->count)
+    if (fits < NEIGHBOURS_LEAST || 10 * fits < 9 * (int64_t)some->count)
         return;
     if (trial->chunk == 1)
         snprintf(words, sizeof words, "%s is rounded to %s",
