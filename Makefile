@@ -23,9 +23,16 @@ ifneq ($(strip $(CUDA_MISSING)),)
 $(error CUDA=1, but under CUDA_HOME=$(CUDA_HOME) there is no \
 	$(strip $(CUDA_MISSING)): set CUDA_HOME to the CUDA Toolkit, or CUDA=0)
 endif
-else ifneq ($(CUDA),0)
-$(error CUDA=$(CUDA): the knob takes 0 or 1)
 endif
+define zero_or_one
+ifneq ($$($(1)),0)
+ifneq ($$($(1)),1)
+$$(error $(1)=$$($(1)): the knob takes 0 or 1)
+endif
+endif
+endef
+$(foreach knob,CUDA DEBUG VERBOSE SANITIZE WERROR,$(eval \
+	$(call zero_or_one,$(knob))))
 
 VERSION := $(shell cat VERSION)
 COMMIT := $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -127,16 +134,22 @@ setup:
 setup-dev:
 	@ci/setup.sh dev
 
+# Through the environment: a path may have blanks.
+verify faults false-alarms: export BINDIR := $(BIN)
+verify: export BACKEND := $(BACKEND)
+verify: export SUITE := $(SUITE)
 verify: all
-	@BINDIR=$(BIN) BACKEND=$(BACKEND) SUITE=$(SUITE) ci/verify.sh
+	@ci/verify.sh
 
 # Every row of tests/faults.tsv, and what catches it.
 faults: all
-	@BINDIR=$(BIN) ci/faults.sh
+	@ci/faults.sh
 
 # Right workers over many seeds: what the checks say that they should not.
+false-alarms: export SEEDS := $(SEEDS)
+false-alarms: export SMOKE_SEEDS := $(SMOKE_SEEDS)
 false-alarms: all
-	@BINDIR=$(BIN) SEEDS=$(SEEDS) SMOKE_SEEDS=$(SMOKE_SEEDS) ci/false-alarms.sh
+	@ci/false-alarms.sh
 
 # Everything a change must pass; says how long each step took.
 check:

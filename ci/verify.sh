@@ -18,6 +18,9 @@ status=$?
 if [ "$status" -eq 2 ]; then
     printf '%s\n' "$output" >&2
     exit 2
+elif [[ $output =~ there\ is\ no\ worker\ [^$'\n']* ]]; then
+    echo "verify: ${BASH_REMATCH[0]}" >&2
+    exit 3
 elif [ "$status" -ne 0 ]; then
     printf '%s\n' "$output"
     echo "verify: a harness that misses a planted fault proves nothing:" \

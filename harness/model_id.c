@@ -2,12 +2,13 @@
 #include "harness/model.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "harness/base/word.h"
 
 /* A value: ':' is 'x'; what is not allowed, and 'x' and '_' themselves, is
  * '_' and two hexadecimal digits. */
@@ -141,16 +142,11 @@ void gp_run_id(const struct gp_run *run, struct gp_buf *buf)
 
 static int whole(const char *text, int64_t least, int64_t *ret_value)
 {
-    char *end;
-    long long value;
+    uint64_t value;
 
-    if (!isdigit((unsigned char)*text))
+    if (gp_word_whole(text, (uint64_t)least, INT64_MAX, &value) != 0)
         return -1;
-    errno = 0;
-    value = strtoll(text, &end, 10);
-    if (errno || *end || value < least)
-        return -1;
-    *ret_value = value;
+    *ret_value = (int64_t)value;
     return 0;
 }
 
@@ -204,10 +200,14 @@ static int factor(const struct gp_gemm *gemm, const char *text,
 {
     const struct gp_type *scale =
         gp_type_find(gemm->in->bytes == 8 ? "f64" : "f32");
+    const char *digits = text + (*text == '-');
     char *end;
     double value = gp_type_round(scale, strtod(text, &end));
 
-    if (*end || end == text || !isfinite(value))
+    /* strtod would also take blanks, a plus, and zeros in front. */
+    if (*end || !isdigit((unsigned char)*digits) ||
+        (*digits == '0' && isdigit((unsigned char)digits[1])) ||
+        !isfinite(value))
         return -1;
     *ret_value = value;
     return 0;
@@ -217,7 +217,6 @@ static int parse_field(const char *field, struct gp_problem *problem,
                        struct problem_words *words)
 {
     struct gp_gemm *gemm = &problem->gemm;
-    char *end;
 
     if (strncmp(field, "ld+", 3) == 0)
         return whole(field + 3, 1, &words->pad) || words->pad > INT64_C(1)
@@ -232,11 +231,8 @@ static int parse_field(const char *field, struct gp_problem *problem,
     }
     if (field[0] == 'b' && whole(field + 1, 1, &gemm->batch) == 0)
         return 0;
-    if (field[0] == 's' && isdigit((unsigned char)field[1])) {
-        errno = 0;
-        problem->seed = strtoull(field + 1, &end, 10);
-        return errno || *end ? -1 : 0;
-    }
+    if (field[0] == 's' && isdigit((unsigned char)field[1]))
+        return gp_word_whole(field + 1, 0, UINT64_MAX, &problem->seed);
     if (strncmp(field, "alpha=", 6) == 0)
         return factor(gemm, field + 6, &gemm->alpha);
     if (strncmp(field, "beta=", 5) == 0)

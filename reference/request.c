@@ -19,7 +19,8 @@ static int fault_numbers(const char *at, int64_t *numbers, int count)
 {
     for (int i = 0; i < count; i++) {
         char *end;
-        if (*at != ':' || at[1] < '0' || at[1] > '9')
+        if (*at != ':' || at[1] < '0' || at[1] > '9' ||
+            (at[1] == '0' && at[2] >= '0' && at[2] <= '9'))
             return -1;
         errno = 0;
         numbers[i] = strtoll(at + 1, &end, 10);

@@ -1,6 +1,5 @@
 #include "harness/base/opt.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static int set_value(const struct gp_opt *option, const char *value,
                      struct gp_arena *arena, struct gp_err *err)
 {
     char *end, *copy, *rest = NULL;
-    long long number;
+    uint64_t number;
 
     if (option->kind == GP_OPT_TEXT) {
         *(const char **)option->to = value;
@@ -65,13 +64,11 @@ static int set_value(const struct gp_opt *option, const char *value,
         *(double *)option->to = real;
         return 0;
     }
-    errno = 0;
-    number = strtoll(value, &end, 10);
-    if (errno || *end || end == value || number < 1)
+    if (gp_word_whole(value, 1, INT64_MAX, &number) != 0)
         return gp_err_set(err, GP_ERR_USAGE,
                           "%s %.40s: not a whole number from 1", option->name,
                           value);
-    *(int64_t *)option->to = number;
+    *(int64_t *)option->to = (int64_t)number;
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "harness/base/word.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Levenshtein's distance, for words below 40 letters. */
@@ -40,4 +42,20 @@ const char *gp_word_nearest(const char *word, const char *const *words)
         }
     }
     return best;
+}
+
+int gp_word_whole(const char *word, uint64_t least, uint64_t most,
+                  uint64_t *ret_value)
+{
+    size_t digits = strspn(word, "0123456789");
+    unsigned long long value;
+
+    if (digits == 0 || word[digits] || (digits > 1 && *word == '0'))
+        return -1;
+    errno = 0;
+    value = strtoull(word, NULL, 10);
+    if (errno || value < least || value > most)
+        return -1;
+    *ret_value = value;
+    return 0;
 }

@@ -1,24 +1,19 @@
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/word.h"
 #include "harness/cli/cli.h"
 
 static int size_word(const char *word, const char *name, int64_t most,
                      int64_t *ret_size, struct gp_err *err)
 {
-    char *end;
-    long long value;
+    uint64_t value;
 
-    errno = 0;
-    value = strtoll(word, &end, 10);
-    if (errno || *end || end == word || value < 1 || value > most)
+    if (gp_word_whole(word, 1, (uint64_t)most, &value) != 0)
         return gp_err_set(err, GP_ERR_USAGE,
                           "%s is '%.40s': it should be a whole number from 1 "
-                          "to %lld",
+                          "to %lld in plain digits",
                           name, word, (long long)most);
-    *ret_size = value;
+    *ret_size = (int64_t)value;
     return 0;
 }
 

@@ -312,6 +312,30 @@ static int get_differences(const json_t *array, struct gp_reply *reply,
     return 0;
 }
 
+/* A time that was measured is a number, and none before it began. */
+static int get_times(const json_t *time, struct gp_reply *reply,
+                     struct gp_err *err)
+{
+    const struct {
+        const char *key;
+        double *to;
+    } times[] = {{"first_ns", &reply->first_ns},
+                 {"min_ns", &reply->min_ns},
+                 {"median_ns", &reply->median_ns},
+                 {"max_ns", &reply->max_ns}};
+
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const json_t *found = json_object_get(time, times[i].key);
+        if (!json_is_number(found) || !(json_number_value(found) >= 0))
+            return gp_err_set(err, GP_ERR_BACKEND,
+                              "the key '%s' %s a number of nanoseconds from 0",
+                              times[i].key,
+                              found ? "is not" : "is missing: it should be");
+        *times[i].to = json_number_value(found);
+    }
+    return 0;
+}
+
 int gp_wire_get_reply(const json_t *object, int64_t repeats,
                       struct gp_reply *ret_reply, struct gp_err *err)
 {
@@ -331,10 +355,7 @@ int gp_wire_get_reply(const json_t *object, int64_t repeats,
         gp_json_get_object(object, "audit", &audit, err) ||
         get_audit(audit, &reply.audit, err) ||
         gp_json_get_object(object, "time", &time, err) ||
-        gp_json_get_real(time, "first_ns", &reply.first_ns, err) ||
-        gp_json_get_real(time, "min_ns", &reply.min_ns, err) ||
-        gp_json_get_real(time, "median_ns", &reply.median_ns, err) ||
-        gp_json_get_real(time, "max_ns", &reply.max_ns, err)) {
+        get_times(time, &reply, err)) {
         gp_reply_free(&reply);
         return -1;
     }

@@ -4,10 +4,13 @@
 
 load runs
 
-# preload WHERE HOW: wrong.so has a cblas_dgemm whose products with m = 24 or
-# 384 are wrong in element WHERE by HOW, an expression of the element x, of S,
-# its sum of magnitudes, and of k. (Workers do not see LD_PRELOAD: only the reference is.)
+# preload WHERE HOW [WHEN]: wrong.so has a cblas_dgemm whose products with m = 24
+# or 384 are wrong in element WHERE by HOW, an expression of the element x, of S,
+# its sum of magnitudes, and of k; WHEN, the end of a comparison with how many
+# such products there were before, says in which of them. (Workers do not see
+# LD_PRELOAD: only the reference is.)
 preload() {
+    set -- "$1" "$2" "${3:->= 0}"
     if ldd "$GEMMPROOF" | grep -q libasan; then
         skip 'AddressSanitizer wants to be loaded first'
     fi
@@ -22,10 +25,12 @@ void cblas_dgemm(int layout, int s, int t, int m, int n, int k, double alpha,
     void (*real)(int, int, int, int, int, int, double, const double *, int,
                  const double *, int, double, double *, int);
     int at = $1;
+    static int before;
     double x, S = 0;
     *(void **)&real = dlsym(RTLD_NEXT, "cblas_dgemm");
     real(layout, s, t, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-    if (m != 24 && m != 384)
+    if ((m != 24 && m != 384) ||
+        !(__atomic_fetch_add(&before, 1, __ATOMIC_SEQ_CST) $3))
         return;
     x = c[at % m + at / m * ldc];
     for (int l = 0; l < k; l++)
@@ -123,4 +128,26 @@ all_errors() {
     preload 5 x
     wrongly 0 run x.yaml --backend naive,openblas
     same pass "$(runs .verdict | sort -u)"
+}
+
+@test "each product of a batch has its certificate" {
+    case_file <<< $'    sizes: [[24, 31, 64], [23, 31, 64]]
+    batch: 3
+    families: [dense]'
+    for batch in 0 1 2; do
+        preload 300 'x + ldexp(S, -40) * 2' "== $batch"
+        wrongly 3 run x.yaml --backend naive,openblas
+        all_errors 2
+    done
+    case_file <<< $'    sizes: [[24, 31, 64], [23, 31, 64]]
+    batch: 3
+    families: [grid]'
+    for batch in 0 1 2; do
+        preload 743 'x + 0x1p-46' "== $batch"
+        wrongly 3 run x.yaml --backend naive,openblas
+        all_errors 2
+    done
+    # There is no fourth.
+    preload 743 'x + 1' '== 3'
+    wrongly 0 run x.yaml --backend naive,openblas
 }

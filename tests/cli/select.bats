@@ -150,7 +150,7 @@ END
     refused gemm --out o
     refused gemm 8 8 --out o
     refused gemm 8 8 8 f32 9 --out o
-    for size in 0 eight 8x 2147483648 1e3 ''; do
+    for size in 0 eight 8x 2147483648 1e3 '' ' 8' '8 ' 08 +8; do
         refused gemm 8 "$size" 8 --out o
         says "N is '$size'"
     done

@@ -61,10 +61,30 @@ stub() {
     [ "$status" -eq 0 ]
 }
 
-@test "CUDA takes 0 or 1" {
-    run make help CUDA=2
-    [ "$status" -ne 0 ]
-    [[ $output == *"CUDA=2"*"0 or 1"* ]]
+@test "a knob that is on or off takes 0 or 1" {
+    for knob in CUDA DEBUG VERBOSE SANITIZE WERROR; do
+        for value in 2 yes '0 1' ''; do
+            run make help "$knob=$value"
+            [ "$status" -ne 0 ]
+            [[ $output == *"$knob=$value: the knob takes 0 or 1"* ]]
+        done
+    done
+    run make help DEBUG=1 VERBOSE=1 SANITIZE=1 WERROR=1 CUDA=0
+    [ "$status" -eq 0 ]
+}
+
+@test "the knobs of verify reach it whole" {
+    # The real recipe, with another script in its place.
+    mkdir -p "$BATS_TEST_TMPDIR/tree/ci"
+    cp Makefile VERSION "$BATS_TEST_TMPDIR/tree"
+    cd "$BATS_TEST_TMPDIR/tree"
+    printf '#!/bin/bash\nprintf "%%s|" "$BINDIR" "$BACKEND" "$SUITE"\n' \
+        > ci/verify.sh
+    chmod +x ci/verify.sh
+    run make verify -o all CUDA=0 BUILDDIR=there BACKEND=naive,openblas \
+        SUITE="my own 'suite'.yaml"
+    [ "$status" -eq 0 ]
+    [ "$output" = "there/bin|naive,openblas|my own 'suite'.yaml|" ]
 }
 
 @test "verify without a GPU is green, and every report says so first" {
@@ -84,8 +104,8 @@ stub() {
 @test "verify takes another suite" {
     on_cpu_only
     printf 'suite: mine\ncases: [{name: one, sizes: 8}]\n' \
-        > "$BATS_TEST_TMPDIR/mine.yaml"
-    verify SUITE="$BATS_TEST_TMPDIR/mine.yaml"
+        > "$BATS_TEST_TMPDIR/my own.yaml"
+    verify SUITE="$BATS_TEST_TMPDIR/my own.yaml"
     [ "$status" -eq 0 ]
     [ "$(head -n 1 "$out/run/results.jsonl" | jq -r .suite)" = mine ]
 }
@@ -124,6 +144,49 @@ stub() {
     verify BACKEND='no backend'
     [ "$status" -eq 2 ]
     grep -q 'no backend' "$BATS_TEST_TMPDIR/stderr"
+}
+
+@test "a backend that is not there gets one sentence" {
+    verify BACKEND=cubals
+    [ "$status" -eq 3 ]
+    [ ! -s "$BATS_TEST_TMPDIR/stdout" ]
+    [ "$(wc -l < "$BATS_TEST_TMPDIR/stderr")" -eq 1 ]
+    grep -qE '^verify: there is no worker .*/gemmproof-worker-cubals .*build it,' \
+        "$BATS_TEST_TMPDIR/stderr"
+    [ ! -e "$out/run" ]
+}
+
+# worker NAME SED: the plain worker, whose requests go through sed on their way.
+worker() {
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    cp -n "$bin/gemmproof" "$bin/gemmproof-worker-naive" "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/bash\nsed -u "%s" | "${0%%/*}/gemmproof-worker-naive"\n' \
+        "$2" > "$BATS_TEST_TMPDIR/bin/gemmproof-worker-$1"
+    chmod +x "$BATS_TEST_TMPDIR/bin/gemmproof-worker-$1"
+}
+
+@test "a planted fault that is found elsewhere is missed" {
+    worker plain ''
+    verify BINDIR="$BATS_TEST_TMPDIR/bin" BACKEND=plain \
+        SUITE=/nonexistent.yaml
+    [ "$status" -eq 2 ]
+    grep -q '9 of 9 planted faults caught' "$BATS_TEST_TMPDIR/stdout"
+    # At another repeat; in another element; of another batch; another input;
+    # another byte of the guard.
+    worker repeat 's/bit:3:0:/bit:4:0:/'
+    worker element 's/bit:5:4094:/bit:5:4093:/'
+    worker batch 's/bit:7:2546:/bit:7:500:/'
+    worker input 's/input:77/input:76/'
+    worker guard 's/guard:5/guard:6/'
+    worker order 's/variant:6/variant:5/'
+    for name in repeat element batch input guard order; do
+        rm -rf "$out"
+        verify BINDIR="$BATS_TEST_TMPDIR/bin" BACKEND="$name"
+        [ "$status" -eq 3 ]
+        grep -q '8 of 9 planted faults caught' "$BATS_TEST_TMPDIR/stdout"
+        [ "$(grep -c '^MISSED' "$BATS_TEST_TMPDIR/stdout")" -eq 1 ]
+        [ ! -e "$out/run" ]
+    done
 }
 
 @test "verify of cuBLAS without a GPU is not green" {

@@ -200,3 +200,23 @@ Test(word, the_nearest)
     long_one[sizeof long_one - 1] = '\0';
     cr_assert_not_null(gp_word_nearest(long_one, words));
 }
+
+Test(word, whole_numbers_have_one_spelling)
+{
+    static const char *const none[] = {
+        "",   " 8", "8 ",  "08", "00",  "+8",
+        "-8", "8.", "0x8", "8a", "1e3", "18446744073709551616"};
+    uint64_t value = 7;
+
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        cr_assert_eq(gp_word_whole(none[i], 0, UINT64_MAX, &value), -1, "%s",
+                     none[i]);
+    cr_assert_eq(gp_word_whole("4", 5, 9, &value), -1);
+    cr_assert_eq(gp_word_whole("10", 5, 9, &value), -1);
+    cr_assert_eq(value, 7);
+    cr_assert(gp_word_whole("0", 0, 0, &value) == 0 && value == 0);
+    cr_assert(gp_word_whole("9", 5, 9, &value) == 0 && value == 9);
+    cr_assert_eq(gp_word_whole("18446744073709551615", 0, UINT64_MAX, &value),
+                 0);
+    cr_assert_eq(value, UINT64_MAX);
+}

@@ -252,6 +252,18 @@ Test(id, refused_problems)
         "f32.nn.8x8x-8.dense.s1",
         "f32.nn.8x8x2147483648.dense.s1",
         "f32.nn.8x8x8.s1",
+        "f32.nn.08x8x8.dense.s1",
+        "f32.nn.8x8x08.dense.s1",
+        "f32.nn. 8x8x8.dense.s1",
+        "f32.nn.8x8x8 .dense.s1",
+        "f32.nn.+8x8x8.dense.s1",
+        " f32.nn.8x8x8.dense.s1",
+        "f32.nn.8x8x8.ld+01.dense.s1",
+        "f32.nn.8x8x8.ld8x8x08.dense.s1",
+        "f32.nn.8x8x8.b02.dense.s1",
+        "f32.nn.8x8x8.b 2.dense.s1",
+        "f32.nn.8x8x8.dense.s01",
+        "f32.nn.8x8x8.dense.s 1",
         "f32.nn.99999999999999999999x8x8.dense.s1",
         "f32.nn.2147483647x2147483647x1.dense.s1",
         "f32.nn.8x8x8.dens.s1",
@@ -285,8 +297,9 @@ Test(id, refused_problems)
 /* Factors that are no numbers make results that nothing can judge. */
 Test(id, refused_factors)
 {
-    static const char *const factors[] = {"nan",   "inf",    "-inf", "infinity",
-                                          "1e999", "-1e999", "1e39"};
+    static const char *const factors[] = {
+        "nan", "inf", "-inf", "infinity", "1e999", "-1e999", "1e39",
+        " 2",  "2 ",  "+2",   "02",       "-02",   "- 2",    ".5"};
     char id[200];
 
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
@@ -319,6 +332,10 @@ Test(id, refused_settings)
         "/naive/default/r0",
         "/naive/default/r1000001",
         "/naive/default/r-1",
+        "/naive/default/r05",
+        "/naive/default/r 5",
+        "/naive/default/fault=bitx01x2x3",
+        "/naive/default/fault=variantx06",
         "/naive/default/r5a",
         "/naive/default/serial2",
         "/naive/default/seriell",

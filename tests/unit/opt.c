@@ -111,7 +111,8 @@ static void refused(const char *first, const char *second, const char *says)
 Test(opt, what_is_refused)
 {
     static const char *const numbers[] = {
-        "0", "-1", "x", "5x", "", "1.5", "1e3", "9223372036854775808"};
+        "0",  "-1", "x",  "5x", "", "1.5", "1e3", "9223372036854775808",
+        " 8", "8 ", "08", "+8"};
 
     refused("--flg", NULL, "did you mean --flag?");
     refused("--Number=5", NULL, "--number");

@@ -311,6 +311,22 @@ Test(wire, counts_that_are_negative)
     }
 }
 
+Test(wire, times_that_are_none)
+{
+    static const char *const keys[] = {"first_ns", "min_ns", "median_ns",
+                                       "max_ns"};
+
+    for (int i = 0; i < 4; i++)
+        for (int value = 0; value < 5; value++) {
+            static const char *const texts[] = {"nan", "inf", "12", ""};
+            json_t *object = good_reply();
+            json_object_set_new(json_object_get(object, "time"), keys[i],
+                                value < 4 ? json_string(texts[value])
+                                          : json_real(-0.5));
+            reply_refused(object, 10, keys[i]);
+        }
+}
+
 Test(wire, keys_that_are_missing)
 {
     static const char *const parts[][9] = {
