@@ -18,7 +18,7 @@ if [ -z "$out" ]; then
 fi
 
 # What was seen, by id: the verdict; by id and check: the check's; by id: how
-# many findings are anything but a plain pass.
+# many findings are anything but a plain pass, or not judged (skip).
 declare -A verdict finding raised
 
 # ids FILE WORDS...: run the ids in the file, and learn what came of them.
@@ -44,8 +44,8 @@ ids() {
     done < <(jq -r '
         if .record == "run" then
             [.id, "run", .verdict],
-            [.id, "raised", ([.findings[]? | select(.verdict != "pass" or
-                .flags != [])] | length)],
+            [.id, "raised", ([.findings[]? | select(.verdict != "skip" and
+                (.verdict != "pass" or .flags != []))] | length)],
             (.id as $id | .findings[]? | [$id, .check, .verdict])
         elif .record == "relation" then
             . as $r | .members[] | [., $r.relation, $r.verdict]

@@ -259,6 +259,10 @@ struct gp_finding {
     char evidence[32];  /* "proved" or "statistical (p < ...)" */
     char clause[160];   /* of `fingerprint`: what this probe adds to the
                            sentence about all probes of the shape */
+    double false_alarm; /* that p; 0 where it is proved */
+    char law[24];       /* of `band`: what explains the errors best, as a sum */
+    int64_t sums;       /* of so many chains, and the rms of (D - ref)/G it */
+    double expected;    /* gives; "" if it did not judge */
     char text[400];     /* one sentence */
 };
 
@@ -273,6 +277,7 @@ struct gp_counts {
         const char *by;
         int64_t count;
     } judgements[GP_JUDGES_MOST + 1];
+    double alarms_expected; /* the sum of the findings' false_alarm */
 };
 
 /* Count one run's end; one relation's. */

@@ -9,17 +9,14 @@
  * Pranesh 2021; Xie et al. 2025 (arXiv 2511.10909); Khattak, Mikaitis 2025
  * (arXiv 2512.07004). The last row is for what is not known: no measured unit
  * is worse. */
-static const struct unit {
-    int from, to; /* compute capability times ten */
-    int fraction_bits, products_16, products_tf32;
-} units[] = {
+static const struct gp_bound_unit units[] = {
     {70, 72, 23, 4, 4},  {75, 75, 24, 4, 4},    {80, 89, 24, 8, 4},
     {90, 90, 25, 16, 8}, {100, 103, 25, 16, 8}, {0, 1 << 30, 23, 4, 4},
 };
 
-static const struct unit *unit_of(int compute_capability)
+const struct gp_bound_unit *gp_bound_unit(int compute_capability)
 {
-    const struct unit *unit = units;
+    const struct gp_bound_unit *unit = units;
 
     while (compute_capability < unit->from || compute_capability > unit->to)
         unit++;
@@ -60,7 +57,7 @@ static double accumulation(int64_t k, const struct gp_arithmetic *arithmetic,
 {
     double u = gp_type_unit(accumulator), s = (double)gp_bound_splits(k);
     double chain = ((double)k + s - 1) * u, tensor;
-    const struct unit *unit = unit_of(compute_capability);
+    const struct gp_bound_unit *unit = gp_bound_unit(compute_capability);
     int products = in->bytes == 2 || arithmetic->terms > 1 ||
                            arithmetic->input_precision == 8 ||
                            arithmetic->input_emin == -14
@@ -101,8 +98,9 @@ static double underflow(const struct gp_gemm *gemm,
     }
     if (arithmetic->tensor && compute_capability &&
         (gemm->in->bytes == 2 || arithmetic->input_precision))
-        eta += ldexp(k, emin - unit_of(compute_capability)->fraction_bits) *
-               (data->max_a + data->max_b + ldexp(1, emin));
+        eta +=
+            ldexp(k, emin - gp_bound_unit(compute_capability)->fraction_bits) *
+            (data->max_a + data->max_b + ldexp(1, emin));
     return eta;
 }
 

@@ -52,6 +52,14 @@ void gp_bound_make(const struct gp_gemm *gemm,
 int64_t gp_bound_splits(int64_t k);
 int64_t gp_bound_splits_in_output(int64_t k);
 
+/* A tensor core: fraction bits F that it keeps where it aligns its summands,
+ * and products a step L of 16-bit and of FP32 operands. */
+struct gp_bound_unit {
+    int from, to; /* compute capability times ten */
+    int fraction_bits, products_16, products_tf32;
+};
+const struct gp_bound_unit *gp_bound_unit(int compute_capability);
+
 /* theta(k) of a tensor core: its relative error over k products, F fraction
  * bits kept in alignment and L products a step (docs/checks.md). */
 double gp_bound_theta(int64_t k, int fraction_bits, int products_a_step);

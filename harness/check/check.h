@@ -8,6 +8,7 @@
 #ifndef GP_CHECK_CHECK_H
 #define GP_CHECK_CHECK_H
 
+#include "harness/check/band_law.h"
 #include "harness/check/measure.h"
 #include "harness/model.h"
 
@@ -34,6 +35,13 @@ struct gp_evidence {
     const char *input_where;
     int64_t sentinels_left, sentinel_first;
     const char *promise; /* NULL: nothing is promised of repeats */
+    /* For `band`: the laws of this problem, the device, the arithmetic that
+     * the probes showed under these settings (NULL: not known), and how
+     * probable a false alarm of this one judgement may be. */
+    struct gp_band *band;
+    int compute_capability;
+    const char *delivered;
+    double false_alarm;
 };
 
 struct gp_check {
@@ -46,7 +54,10 @@ struct gp_check {
 };
 
 extern const struct gp_check gp_check_bound, gp_check_exact, gp_check_repeat,
-    gp_check_guard, gp_check_fingerprint;
+    gp_check_guard, gp_check_fingerprint, gp_check_band;
+
+/* Fewer outputs than this are not judged by `band`. */
+enum { GP_BAND_LEAST = 1024 };
 
 /* All checks in the order in which they report, ended by NULL. */
 extern const struct gp_check *const gp_checks[];

@@ -4,8 +4,13 @@
 #include <stdio.h>
 
 const struct gp_check *const gp_checks[] = {
-    &gp_check_bound,  &gp_check_exact, &gp_check_fingerprint,
-    &gp_check_repeat, &gp_check_guard, NULL,
+    &gp_check_bound,
+    &gp_check_band,
+    &gp_check_exact,
+    &gp_check_fingerprint,
+    &gp_check_repeat,
+    &gp_check_guard,
+    NULL,
 };
 
 bool gp_check_always(const struct gp_family *family)

@@ -7,7 +7,7 @@
 #include "harness/base/arena.h"
 #include "harness/base/parallel.h"
 
-enum { CHUNK = 512, BLOCK = 128 * CHUNK };
+enum { CHUNK = GP_DEVIATION_MOST, BLOCK = 128 * CHUNK };
 
 struct sums {
     double ulps, error2, ref2;
@@ -116,7 +116,8 @@ static void one_element(const struct gp_reference *reference,
     const struct gp_type *out = reference->gemm.out;
     double ref = reference->ref[index], mag = reference->mag[index];
     double low = reference->low ? reference->low[index] : 0;
-    double rounded, error, limit, ulps;
+    double rounded, error, limit, ulps, ulp;
+    bool sure;
 
     limit = limit_of(reference, bound, index);
     /* A limit without end is no reason: the bound of a mode may allow
@@ -130,7 +131,12 @@ static void one_element(const struct gp_reference *reference,
         return;
     }
     error = fabs(got - ref - low);
+    ulp = ulp_of(out, ref);
     rounded = out->bytes == 4 ? (double)(float)ref : gp_type_round(out, ref);
+    /* The exact result is on the same side of the tie. */
+    sure = fabs(fabs(ref - rounded) - ulp / 2) > reference->error_rel * mag;
+    accuracy->sure += sure;
+    accuracy->sure_rounded += sure & (got == rounded);
     if (got == rounded)
         accuracy->rounded++;
     else if (accuracy->first_unrounded.index < 0)
@@ -145,7 +151,7 @@ static void one_element(const struct gp_reference *reference,
     }
     if (error > accuracy->omega * mag)
         accuracy->omega = mag > 0 ? error / mag : INFINITY;
-    ulps = error / ulp_of(out, ref);
+    ulps = error / ulp;
     accuracy->max_ulp = ulps > accuracy->max_ulp ? ulps : accuracy->max_ulp;
     sums->ulps += ulps;
     sums->error2 += error * error;
@@ -157,6 +163,7 @@ static void one_element(const struct gp_reference *reference,
 struct part {
     struct gp_accuracy accuracy;
     struct sums sums;
+    struct gp_deviation_sums deviation;
 };
 
 struct whole {
@@ -184,6 +191,7 @@ static void measure_block(void *ctx, size_t block)
         for (int64_t i = 0; i < n; i++)
             one_element(whole->reference, whole->bound, at + i, got[i],
                         &part->accuracy, &part->sums);
+        gp_deviation_add(whole->reference, at, got, n, &part->deviation);
     }
 }
 
@@ -196,6 +204,8 @@ static void merge(struct gp_accuracy *all, struct sums *sums,
     all->outside += more->outside;
     all->ambiguous += more->ambiguous;
     all->rounded += more->rounded;
+    all->sure += more->sure;
+    all->sure_rounded += more->sure_rounded;
     if (all->worst.index < 0 || more->max_share > all->max_share) {
         all->worst = more->worst;
         all->max_share = more->max_share;
@@ -219,13 +229,17 @@ void gp_measure(const struct gp_reference *reference,
                           gp_gemm_count(&reference->gemm, GP_C), NULL};
     size_t blocks = (size_t)((whole.count + BLOCK - 1) / BLOCK);
     struct sums sums = {0};
+    struct gp_deviation_sums deviation = {0};
 
     whole.parts = calloc(blocks, sizeof *whole.parts);
     if (!whole.parts)
         gp_arena_out_of_memory(blocks * sizeof *whole.parts);
     gp_parallel(blocks, measure_block, &whole);
-    for (size_t block = 0; block < blocks; block++)
+    for (size_t block = 0; block < blocks; block++) {
         merge(&all, &sums, &whole.parts[block]);
+        gp_deviation_merge(&deviation, &whole.parts[block].deviation);
+    }
+    gp_deviation_finish(reference, &deviation, &all.deviation);
     free(whole.parts);
     all.count = whole.count;
     all.mean_ulp = sums.ulps / (double)all.count;

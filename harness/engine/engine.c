@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/engine/prefetch.h"
-#include "harness/engine/required.h"
+#include "harness/engine/relate.h"
 
 /* Operands from this size on are taken by all workers at once. */
 enum { TOGETHER_BYTES = 1 << 22, HAVE_MOST = 64 };
@@ -23,7 +23,8 @@ struct state {
     struct gp_digest have[HAVE_MOST]; /* sent with the last execute */
     size_t have_count;
     struct gp_required required;
-    json_t *tested; /* "backend type" -> true once judged */
+    double false_alarm; /* of one judgement */
+    json_t *tested;     /* "backend type" -> true once judged */
 };
 
 static size_t page_round(size_t bytes)
@@ -215,16 +216,19 @@ static void skip(struct gp_result *result, const char *reason)
 static int judge(struct state *state, const struct gp_worker *worker,
                  struct gp_result *result)
 {
-    struct gp_pool *pool = state->engine->pool;
+    const struct gp_pool *pool = state->engine->pool;
     const json_t *device = json_object_get(worker->hello, "device");
     const json_t *library = json_object_get(worker->hello, "library");
     size_t bytes = gp_wire_output_bytes(&result->run->problem->gemm);
+    const struct gp_judge_about about = {.false_alarm = state->false_alarm,
+                                         .compute_capability =
+                                             gp_worker_capability(worker)};
 
     if (gp_judge_digests(result, pool->outputs.data, bytes, state->have,
                          state->have_count, &result->err) != 0)
         return -1;
-    gp_judge(result, &state->now.reference, pool->outputs.data, bytes,
-             gp_worker_capability(worker), &state->cache);
+    gp_judge(result, &state->now.reference, pool->outputs.data, bytes, &about,
+             &state->cache);
     gp_known_apply(state->engine->known, gp_json_str_or(device, "name", ""),
                    gp_json_str_or(library, "version", ""), result);
     return 0;
@@ -299,68 +303,18 @@ static int one_run(struct state *state, struct gp_result *result,
         gp_journal_run(engine->journal, result, err) != 0)
         return -1;
     for (int i = 0; i < result->findings_count; i++) {
+        if (result->findings[i].verdict == GP_SKIP)
+            continue; /* nothing was judged */
         gp_required_judged(&state->required, result->run,
                            result->findings[i].check);
         gp_counts_judgement(&state->counts, result->findings[i].check);
+        state->counts.alarms_expected += result->findings[i].false_alarm;
     }
     gp_counts_run(&state->counts, result->verdict, result->flags);
     mark_tested(state, result);
     if (engine->progress)
         engine->progress(engine->progress_ctx, result, &state->counts);
     return 0;
-}
-
-/* --- Relations of one problem --------------------------------------------- */
-
-static int judge_group(struct state *state, const struct gp_relation *relation,
-                       struct gp_member *members, size_t count,
-                       struct gp_err *err)
-{
-    struct gp_finding finding = {.check = relation->name,
-                                 .where = {-1, -1, -1, -1},
-                                 .evidence = "proved"};
-
-    relation->judge(members, count, &finding);
-    if (finding.flags & GP_OBSERVED &&
-        gp_judge_required(members[0].run, relation->name))
-        finding.verdict = GP_FAIL;
-    gp_required_judged(&state->required, members[0].run, relation->name);
-    gp_counts_relation(&state->counts, finding.verdict, finding.flags);
-    gp_counts_judgement(&state->counts, relation->name);
-    return gp_journal_relation(state->engine->journal, &finding, members, count,
-                               err);
-}
-
-static int relate(struct state *state, const struct gp_relation *relation,
-                  size_t count, struct gp_err *err)
-{
-    const struct gp_result *results = state->results;
-    struct gp_member *members = calloc(count, sizeof *members);
-    bool *taken = calloc(count, sizeof *taken);
-    int status = 0;
-
-    if (!members || !taken)
-        gp_arena_out_of_memory(count * sizeof *members);
-    for (size_t i = 0; i < count && status == 0; i++) {
-        size_t found = 0;
-        if (!results[i].judged || taken[i])
-            continue;
-        for (size_t j = i; j < count; j++) {
-            if (!results[j].judged ||
-                (j > i && !relation->related(results[i].run, results[j].run)))
-                continue;
-            taken[j] = true;
-            members[found++] = (struct gp_member){
-                .run = results[j].run,
-                .digests = results[j].reply.digests,
-                .variants = (int64_t)results[j].reply.digests_count};
-        }
-        if (found > 1)
-            status = judge_group(state, relation, members, found, err);
-    }
-    free(members);
-    free(taken);
-    return status;
 }
 
 /* --- The whole plan ------------------------------------------------------- */
@@ -381,10 +335,9 @@ static int one_problem(struct state *state, const struct gp_run *runs,
         state->results[i] = (struct gp_result){.run = &runs[i], .worker = -1};
         status = one_run(state, &state->results[i], err);
     }
-    for (const struct gp_relation *const *relation = gp_relations;
-         *relation && status == 0; relation++)
-        if ((*relation)->applies(runs->problem->family))
-            status = relate(state, *relation, count, err);
+    if (status == 0)
+        status = gp_relate(state->engine->journal, &state->required,
+                           &state->counts, state->results, count, err);
     for (size_t i = 0; i < count; i++)
         gp_result_free(&state->results[i]);
     free(state->results);
@@ -455,6 +408,7 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     state->engine = engine;
     state->counts.planned = (int64_t)plan->runs_count;
     state->tested = gp_json_object();
+    state->false_alarm = gp_judge_false_alarm(plan);
     gp_required_open(&state->required, plan);
     problems = needed(engine, &problems_count);
     gp_prefetch_open(&state->prefetch, problems, problems_count);

@@ -305,11 +305,36 @@ static json_t *findings_of(const struct gp_result *result)
             gp_json_set_str(object, "delivered", finding->delivered);
         if (*finding->clause)
             gp_json_set_str(object, "clause", finding->clause);
+        if (*finding->law) {
+            gp_json_set_str(object, "law", finding->law);
+            gp_json_set_int(object, "sums", finding->sums);
+            gp_json_set_real(object, "expected", finding->expected);
+        }
         gp_json_set_str(object, "evidence", finding->evidence);
+        if (finding->false_alarm > 0)
+            gp_json_set_real(object, "false_alarm", finding->false_alarm);
         gp_json_set_str(object, "text", finding->text);
         gp_json_append(array, object);
     }
     return array;
+}
+
+static void set_deviation(json_t *object, const struct gp_accuracy *accuracy)
+{
+    const struct gp_deviation *deviation = &accuracy->deviation;
+
+    if (deviation->count == 0)
+        return;
+    gp_json_set_exact(object, "rms", deviation->rms);
+    gp_json_set_real(object, "mean", deviation->mean);
+    gp_json_set_real(object, "kurtosis", deviation->kurtosis);
+    gp_json_set_exact(object, "bias", deviation->bias);
+    if (deviation->clusters)
+        gp_json_set_real(object, "bias_error", deviation->bias_error);
+    if (accuracy->sure)
+        gp_json_set_real(object, "rounded",
+                         (double)accuracy->sure_rounded /
+                             (double)accuracy->sure);
 }
 
 static json_t *accuracy_of(const struct gp_accuracy *accuracy)
@@ -328,6 +353,7 @@ static json_t *accuracy_of(const struct gp_accuracy *accuracy)
     gp_json_set_real(object, "exact",
                      (double)accuracy->rounded / (double)accuracy->count);
     gp_json_set_int(object, "range_ambiguous", accuracy->ambiguous);
+    set_deviation(object, accuracy);
     return object;
 }
 
@@ -445,6 +471,7 @@ int gp_journal_end(struct gp_journal *journal, const struct gp_counts *counts,
         gp_json_set_int(judgements, counts->judgements[i].by,
                         counts->judgements[i].count);
     gp_json_set(record, "judgements", judgements);
+    gp_json_set_real(record, "alarms_expected", counts->alarms_expected);
     gp_json_set_int(record, "exit", exit_status);
     set_time_now(finished);
     gp_json_set_real(finished, "seconds", seconds);

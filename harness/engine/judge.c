@@ -1,5 +1,6 @@
 #include "harness/engine/judge.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ void gp_judge_cache_free(struct gp_judge_cache *cache)
     for (size_t i = 0; i < cache->count; i++)
         free(cache->entries[i].explanation);
     free(cache->entries);
+    gp_band_free(&cache->band);
     *cache = (struct gp_judge_cache){0};
 }
 
@@ -200,6 +202,17 @@ static void translate_order(const struct gp_reply *reply,
     }
 }
 
+double gp_judge_false_alarm(const struct gp_plan *plan)
+{
+    double judged = 0;
+
+    for (size_t i = 0; i < plan->runs_count; i++)
+        judged +=
+            gp_check_band.applies(plan->runs[i].problem->family) &&
+            gp_gemm_count(&plan->runs[i].problem->gemm, GP_C) >= GP_BAND_LEAST;
+    return GP_FALSE_ALARM / fmax(judged, 1);
+}
+
 bool gp_judge_required(const struct gp_run *run, const char *check)
 {
     for (size_t i = 0; run->from && i < run->from->require_count; i++)
@@ -340,7 +353,7 @@ static void explain_repeats(struct gp_result *result,
 
 void gp_judge(struct gp_result *result, const struct gp_reference *reference,
               const unsigned char *outputs, size_t output_bytes,
-              int compute_capability, struct gp_judge_cache *cache)
+              const struct gp_judge_about *about, struct gp_judge_cache *cache)
 {
     const struct gp_run *run = result->run;
     struct translated translated = {0};
@@ -348,7 +361,7 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
     struct gp_bound bound;
 
     translate_order(&result->reply, &translated);
-    gp_judge_bound(run, reference, compute_capability, &bound);
+    gp_judge_bound(run, reference, about->compute_capability, &bound);
     for (int64_t v = 0; v < result->reply.outputs; v++)
         translated.accuracy[v] =
             measured(cache, &result->reply.digests[v], &bound, reference,
@@ -356,6 +369,10 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
                 ->accuracy;
     evidence = evidence_of(result, reference, &translated);
     evidence.output = outputs;
+    evidence.band = &cache->band;
+    evidence.compute_capability = about->compute_capability;
+    evidence.delivered = about->delivered;
+    evidence.false_alarm = about->false_alarm;
     result->judged = true;
     result->accuracy = translated.accuracy[0];
     for (const struct gp_check *const *check = gp_checks; *check; check++) {

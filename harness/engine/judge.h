@@ -32,10 +32,12 @@ struct gp_result {
 
 void gp_result_free(struct gp_result *result);
 
-/* Outputs of one problem that were measured already, by digest and bound. */
+/* Outputs of one problem that were measured already, by digest and bound; and
+ * what is expected of its errors. */
 struct gp_judge_cache {
     struct gp_judge_entry *entries;
     size_t count, room;
+    struct gp_band band;
 };
 void gp_judge_cache_free(struct gp_judge_cache *cache);
 
@@ -57,11 +59,24 @@ int gp_judge_digests(const struct gp_result *result,
                      const struct gp_digest *have, size_t have_count,
                      struct gp_err *err) GP_MUST_CHECK;
 
+/* What is known of a run beside its reply. */
+struct gp_judge_about {
+    int compute_capability; /* of its device */
+    const char *delivered;  /* the arithmetic that the probes showed under the
+                               same settings; NULL: not known */
+    double false_alarm;     /* probability that one judgement may be wrong */
+};
+
 /* Judge a run whose reply is in `result`. `outputs` holds the outputs that
- * came back, `output_bytes` apart; `compute_capability` of their device. */
+ * came back, `output_bytes` apart. */
 void gp_judge(struct gp_result *result, const struct gp_reference *reference,
               const unsigned char *outputs, size_t output_bytes,
-              int compute_capability, struct gp_judge_cache *cache);
+              const struct gp_judge_about *about, struct gp_judge_cache *cache);
+
+/* How many judgements of a plan may be a false alarm, and how probable each
+ * may be so that none is, but for the probability GP_FALSE_ALARM. */
+#define GP_FALSE_ALARM 1e-6
+double gp_judge_false_alarm(const struct gp_plan *plan);
 
 /* Verdict, flags and error of a judged run from its findings: the worst of
  * them. */

@@ -1,7 +1,8 @@
 /*
  * What the reference costs, as ratios to one dgemm of the same run: the
- * product with its certificate, and the sums of magnitudes with theirs. Each
- * time is the median of an odd number of rounds.
+ * product with its certificate, and the sums of magnitudes with theirs; and
+ * what measuring one output costs. Each time is the median of an odd number of
+ * rounds.
  *   bench [N [ROUNDS]]
  */
 #include <cblas.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 
 #include "harness/base/arena.h"
+#include "harness/check/measure.h"
 #include "reference/certificate.h"
 #include "reference/family.h"
 
@@ -22,6 +24,8 @@ struct bench {
     double *a, *b, *c;
     float *abs_a, *abs_b, *sums;
     struct gp_certificate certificate;
+    struct gp_reference reference; /* of the output `made` */
+    void *made;
 };
 
 static double now(void)
@@ -79,6 +83,36 @@ static void certify_sums(struct bench *bench)
     struct gp_err err;
 
     must(gp_certificate_sums(&bench->certificate, &err), &err);
+}
+
+/* An output in FP32 or FP16 that is the rounded reference, as far as that can
+ * be: what is measured does not depend on the values. */
+static void make_output(struct bench *bench, const char *type)
+{
+    struct gp_gemm *gemm = &bench->reference.gemm;
+    int64_t count = bench->n * bench->n;
+
+    *gemm = (struct gp_gemm){.m = bench->n,
+                             .n = bench->n,
+                             .k = bench->n,
+                             .batch = 1,
+                             .alpha = 1,
+                             .in = gp_type_find(type),
+                             .out = gp_type_find(type)};
+    bench->reference.ref = bench->c;
+    bench->reference.error_rel = (double)bench->n * 0x1p-53;
+    for (int64_t i = 0; i < count; i++)
+        bench->reference.mag[i] = bench->sums[i];
+    gp_type_store(gemm->out, bench->c, bench->made, count);
+}
+
+static void measure(struct bench *bench)
+{
+    const struct gp_bound bound = {
+        .rel_mag = 0x1p-8, .omega_acc = INFINITY, .omega_out = INFINITY};
+    struct gp_accuracy accuracy;
+
+    gp_measure(&bench->reference, &bound, bench->made, &accuracy);
 }
 
 static int by_size(const void *a, const void *b)
@@ -152,7 +186,7 @@ int main(int argc, char **argv)
     struct bench bench = {.n = argc > 1 ? strtol(argv[1], NULL, 10) : 2048};
     int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 7;
     int64_t count = bench.n * bench.n;
-    double product, sums, checked, exact, summed;
+    double product, sums, checked, exact, summed, wide, narrow;
 
     if (bench.n < 1 || bench.n > 32768 || rounds < 1 || rounds > MOST_ROUNDS) {
         fprintf(stderr, "usage: bench [N [ROUNDS]]\n");
@@ -164,11 +198,17 @@ int main(int argc, char **argv)
     bench.abs_a = room(count, sizeof(float));
     bench.abs_b = room(count, sizeof(float));
     bench.sums = room(count, sizeof(float));
+    bench.made = room(count, sizeof(float));
+    bench.reference.mag = room(count, sizeof(double));
     fill(&bench, "dense");
     product = median(dgemm, &bench, rounds);
     sums = median(magnitudes, &bench, rounds);
     checked = median(certify, &bench, rounds);
     summed = median(certify_sums, &bench, rounds);
+    make_output(&bench, "f32");
+    wide = median(measure, &bench, rounds);
+    make_output(&bench, "f16");
+    narrow = median(measure, &bench, rounds);
     fill(&bench, "grid");
     dgemm(&bench);
     exact = median(certify_exact, &bench, rounds);
@@ -182,5 +222,9 @@ int main(int argc, char **argv)
            (product + exact) / product);
     printf("|A||B| and its certificate      %8.4f s  %.3f more\n",
            sums + summed, (sums + summed) / product);
+    printf("measuring an FP32 output        %8.4f s  %.3f\n", wide,
+           wide / product);
+    printf("measuring an FP16 output        %8.4f s  %.3f\n", narrow,
+           narrow / product);
     return 0;
 }

@@ -22,6 +22,8 @@ struct bench {
     struct gp_run run;
 };
 
+static const struct gp_judge_about nowhere = {.false_alarm = 1e-6};
+
 static void put(struct bench *bench, int output, int at, float value)
 {
     memcpy(bench->outputs + output * EACH + 4 * at, &value, sizeof value);
@@ -93,7 +95,7 @@ static void judge(struct bench *bench, int odd)
         reply->differences[0] = (struct gp_difference){1, odd == 1 ? 19 : 3};
         reply->differences_count = 1;
     }
-    gp_judge(&bench->result, &bench->reference, bench->outputs, EACH, 0,
+    gp_judge(&bench->result, &bench->reference, bench->outputs, EACH, &nowhere,
              &bench->cache);
     cr_assert(bench->result.judged);
 }
@@ -180,14 +182,14 @@ Test(judge, errors)
     judge(&bench, 0);
     bench.result.findings_count = 0;
     bench.result.reply.last.elements = 3;
-    gp_judge(&bench.result, &bench.reference, bench.outputs, EACH, 0,
+    gp_judge(&bench.result, &bench.reference, bench.outputs, EACH, &nowhere,
              &bench.cache);
     cr_assert_eq(bench.result.verdict, GP_ERROR);
     cr_assert_not_null(strstr(bench.result.err.text, "disagree"), "%s",
                        bench.result.err.text);
     bench.result.findings_count = 0;
     bench.result.reply.audit.guard_bytes = 1;
-    gp_judge(&bench.result, &bench.reference, bench.outputs, EACH, 0,
+    gp_judge(&bench.result, &bench.reference, bench.outputs, EACH, &nowhere,
              &bench.cache);
     cr_assert_eq(bench.result.verdict, GP_FAIL);
     bench_free(&bench);
