@@ -6,6 +6,7 @@
 #include "reports/decided.h"
 #include "reports/delivered.h"
 #include "reports/evidence.h"
+#include "reports/fingerprint.h"
 
 static void key_begin(struct gp_buf *buf, const char *key)
 {
@@ -111,6 +112,7 @@ void gp_writer_json(const struct gp_summary *summary, struct gp_buf *buf)
     print_found(buf, "workspaces", gp_evidence_find(summary));
     print_found(buf, "delivered", gp_delivered_find(summary));
     print_found(buf, "decided", gp_decided_find(summary));
+    print_found(buf, "fingerprints", gp_fingerprint_find(summary));
     print_value(buf, "head", json_incref(summary->head));
     print_array(buf, "workers", summary->workers);
     print_array(buf, "runs", summary->runs);

@@ -32,6 +32,10 @@ void gp_markdown_shapes(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_markdown_workspaces(struct gp_buf *buf,
                             const struct gp_summary *summary);
 
+/* What the probes of a shape show together. */
+void gp_markdown_fingerprint(struct gp_buf *buf,
+                             const struct gp_summary *summary);
+
 /* What each setting of the workspace does; problems that lose accuracy under
  * one. Which arithmetic was delivered; and where something else than the mode
  * has a say. Nothing where the journal has none. */

@@ -237,6 +237,7 @@ void gp_writer_text(const struct gp_summary *summary, struct gp_buf *buf)
     print_groups(buf, summary);
     gp_text_delivered(buf, summary);
     gp_text_decided(buf, summary);
+    gp_text_fingerprint(buf, summary);
     gp_text_evidence(buf, summary);
     gp_text_workspaces(buf, summary);
     gp_text_losses(buf, summary);

@@ -20,6 +20,9 @@ void gp_text_evidence(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_text_workspaces(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_text_losses(struct gp_buf *buf, const struct gp_summary *summary);
 
+/* What the probes of a shape show together. */
+void gp_text_fingerprint(struct gp_buf *buf, const struct gp_summary *summary);
+
 /* Which arithmetic was delivered where; and where something else than the
  * mode has a say. */
 void gp_text_delivered(struct gp_buf *buf, const struct gp_summary *summary);

@@ -78,7 +78,7 @@ void gp_fingerprint_range(const struct gp_evidence *evidence,
 
     finding->value = bits;
     snprintf(finding->clause, sizeof finding->clause,
-             "%.3g bits over exponents of +-%d", bits, span);
+             "%.0f bits over exponents of +-%d", floor(bits), span);
     if (accuracy->outside) {
         gp_finding_place(finding, gemm, accuracy->worst.index);
         finding->where.repeat = 0;

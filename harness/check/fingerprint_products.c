@@ -231,8 +231,8 @@ static void set_clause(const struct gp_evidence *evidence,
     const struct gp_reading *row = reading > 0 ? &gp_readings[reading] : NULL;
 
     if (probe == GP_PROBE_ONE_HOT)
-        snprintf(finding->clause, sizeof finding->clause, "%.3g bits read",
-                 fmin(bits_read(gemm, tally), gemm->in->precision));
+        snprintf(finding->clause, sizeof finding->clause, "%.0f bits read",
+                 floor(fmin(bits_read(gemm, tally), gemm->in->precision)));
     else if (probe != GP_PROBE_TIE)
         snprintf(finding->clause, sizeof finding->clause, "%.140s", words);
     else if (row)
