@@ -38,6 +38,10 @@ int gp_cmd_report(const struct gp_cli *cli, int argc, char **argv);
 int gp_cmd_selftest(const struct gp_cli *cli, int argc, char **argv);
 int gp_cmd_doctor(const struct gp_cli *cli, int argc, char **argv);
 int gp_cmd_repro(const struct gp_cli *cli, int argc, char **argv);
+int gp_cmd_compare(const struct gp_cli *cli, int argc, char **argv);
+
+/* The journal of a run that was named by it or by its folder. */
+const char *gp_cli_journal(const char *place, struct gp_arena *arena);
 
 /* Print "gemmproof: sentence" and return GP_USAGE. */
 int gp_cli_usage(const struct gp_err *err);

@@ -7,6 +7,15 @@
 #include "harness/cli/cli.h"
 #include "reports/writer.h"
 
+const char *gp_cli_journal(const char *place, struct gp_arena *arena)
+{
+    struct stat info;
+
+    if (stat(place, &info) == 0 && S_ISDIR(info.st_mode))
+        return gp_arena_printf(arena, "%s/results.jsonl", place);
+    return place;
+}
+
 static int find_writer(const char *name, const struct gp_writer **ret_writer,
                        struct gp_err *err)
 {
@@ -30,12 +39,8 @@ static int report(const char *place, const char *format, const char *out,
 {
     struct gp_summary summary = {0};
     const struct gp_writer *only = NULL;
-    struct stat info;
-    const char *path = place;
     int status = 0;
 
-    if (stat(place, &info) == 0 && S_ISDIR(info.st_mode))
-        path = gp_arena_printf(arena, "%s/results.jsonl", place);
     if (format && out)
         return gp_err_set(err, GP_ERR_USAGE,
                           "--out writes every format: leave --format out");
@@ -45,7 +50,7 @@ static int report(const char *place, const char *format, const char *out,
                           "--out",
                           out, strerror(errno));
     if ((format && find_writer(format, &only, err) != 0) ||
-        gp_summary_read(path, &summary, err) != 0)
+        gp_summary_read(gp_cli_journal(place, arena), &summary, err) != 0)
         return -1;
     for (const struct gp_writer *writer = gp_writers; writer->name && !status;
          writer++) {

@@ -21,6 +21,8 @@ const struct gp_command gp_commands[] = {
      gp_cmd_plan},
     {"report", "FOLDER|JOURNAL", "make the reports of a journal again",
      gp_cmd_report},
+    {"compare", "OLD NEW", "what changed between two runs, or two settings",
+     gp_cmd_compare},
     {"list", "[TOPIC]", "modes, checks, families, types and other words",
      gp_cmd_list},
     {"selftest", "", "plant faults and see each of them caught",
