@@ -244,6 +244,24 @@ Test(pair, slices_leave_wide_exponents_to_compensated_sums)
     check(&made, 200);
 }
 
+/* Slices are compared with compensated sums: here the magnitudes, which are
+ * given, are too small. */
+Test(pair, what_slices_give_is_looked_at)
+{
+    struct made made = random_made(300, 280, 900, -3, 0, 1);
+    struct gp_err err = {0};
+
+    memcpy(made.it.a, made.a, 300 * 900 * 8);
+    memcpy(made.it.b, made.b, 280 * 900 * 8);
+    sum_magnitudes(&made);
+    for (int64_t at = 0; at < 300 * 280; at++)
+        made.it.mag[at] *= 0.999;
+    cr_assert_eq(gp_pair_multiply(&made.it, &err), -1);
+    cr_assert_eq(err.kind, GP_ERR_BACKEND);
+    cr_assert_not_null(strstr(err.text, "element (0, 0)"), "%s", err.text);
+    drop(&made);
+}
+
 Test(pair, zeros_are_zeros)
 {
     struct made made = random_made(66, 5, 300, -1, 0, 9);
