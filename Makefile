@@ -107,7 +107,7 @@ $(LIB): $(call object,$(LIB_SRC))
 	$(Q)$(AR) rcs $@ $^
 
 $(OBJ)/reference/refgemm.c.o $(OBJ)/reference/slices.c.o \
-		$(OBJ)/harness/worker/backends/openblas.c.o \
+		$(OBJ)/reference/trial.c.o $(OBJ)/harness/worker/backends/openblas.c.o \
 		$(OBJ)/tests/unit/certificate.c.o: \
 	CPPFLAGS += $(OPENBLAS_CFLAGS)
 $(OBJ)/harness/worker/backends/cublas%: CPPFLAGS += -isystem $(CUDA_HOME)/include

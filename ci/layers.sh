@@ -42,13 +42,13 @@ BEGIN {
 
     json = "^harness/base/json[.]h$"
     yaml = "^harness/engine/load[^/]*[.]c$"
-    cblas = "^(reference/(refgemm|slices)|harness/worker/backends/openblas|" \
+    cblas = "^(reference/(refgemm|slices|trial)|harness/worker/backends/openblas|" \
         "tests/(bench/bench|unit/certificate))[.]c$"
     cuda = "^harness/worker/backends/cu[^/]*$"
     criterion = "^tests/unit/"
     words[json] = "harness/base/json.h"
     words[yaml] = "harness/engine/load*.c"
-    words[cblas] = "reference/refgemm.c, reference/slices.c, " \
+    words[cblas] = "reference/refgemm.c, slices.c and trial.c, " \
         "harness/worker/backends/openblas.c, " \
         "tests/bench/bench.c and tests/unit/certificate.c"
     words[cuda] = "harness/worker/backends/cu*"

@@ -25,7 +25,7 @@ int64_t gp_clock_ms(void)
 static _Noreturn void become(const struct gp_proc_start *start, int in, int out,
                              pid_t parent)
 {
-    char *argv[] = {(char *)start->path, NULL};
+    char *argv[] = {(char *)start->path, (char *)start->argument, NULL};
 
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -20,6 +20,7 @@ struct gp_proc {
 
 struct gp_proc_start {
     const char *path;
+    const char *argument;           /* one word for it; NULL: none */
     const char *const *environment; /* NAME=VALUE, ended by NULL */
     const int *inherit;             /* descriptors that stay open in it */
     int inherit_count;

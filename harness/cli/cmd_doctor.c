@@ -7,13 +7,14 @@
 
 #include "harness/cli/cli.h"
 #include "harness/engine/doctor.h"
+#include "harness/engine/trials.h"
 #include "reference/refgemm.h"
 
 struct options {
     struct gp_opt_list backends;
     const char *cublas;
     int64_t threads, start_timeout;
-    bool help;
+    bool reference, help;
 };
 
 struct visit {
@@ -26,15 +27,18 @@ struct visit {
 static void say(void *ctx, enum gp_doctor_state state, const char *about,
                 const char *text)
 {
+    static const struct {
+        const char *colour, *mark;
+    } marks[] = {[GP_DOCTOR_OK] = {"\033[32m", "ok"},
+                 [GP_DOCTOR_WARNING] = {"\033[33m", "--"},
+                 [GP_DOCTOR_UNUSABLE] = {"\033[31m", "!!"},
+                 [GP_DOCTOR_WRONG] = {"\033[31m", "!!"}};
     struct visit *visit = ctx;
-    bool ok = state == GP_DOCTOR_OK;
 
     visit->worst = state > visit->worst ? state : visit->worst;
-    printf("%s%s%s  %-12s %s\n",
-           !visit->colour ? ""
-           : ok           ? "\033[32m"
-                          : "\033[31m",
-           ok ? "ok" : "!!", visit->colour ? "\033[0m" : "", about, text);
+    printf("%s%s%s  %-12s %s\n", visit->colour ? marks[state].colour : "",
+           marks[state].mark, visit->colour ? "\033[0m" : "", about, text);
+    fflush(stdout);
 }
 
 static bool wants_colour(void)
@@ -100,8 +104,9 @@ static void visit_devices(struct visit *visit, bool nvidia,
                       chosen[0], chosen[1]);
 }
 
-static int visit_all(struct visit *visit, const struct gp_cli *cli,
-                     const struct options *options, struct gp_err *err)
+/* The workers, as verify would start them. */
+static int visit_workers_all(struct visit *visit, const struct options *options,
+                             struct gp_err *err)
 {
     bool nvidia = gp_cli_nvidia_device();
     const char *const *chosen = gp_cli_auto_backends(nvidia);
@@ -116,9 +121,6 @@ static int visit_all(struct visit *visit, const struct gp_cli *cli,
 
     if (gp_pool_open(&pool, &wanted, err) != 0)
         return -1;
-    gp_doctor_say(&visit->doctor, GP_DOCTOR_OK, "program",
-                  "gemmproof %s (%s) in %s", cli->version, cli->commit,
-                  wanted.worker_dir);
     visit_devices(visit, nvidia, chosen);
     if (options->backends.count)
         for (size_t i = 0; i < options->backends.count; i++)
@@ -127,16 +129,44 @@ static int visit_all(struct visit *visit, const struct gp_cli *cli,
     else
         visit_workers(visit, &pool, chosen);
     gp_pool_close(&pool);
+    return 0;
+}
+
+/* Every kernel of the reference's library, in processes of this program. */
+static void visit_kernels(struct visit *visit)
+{
+    struct gp_reference_library library;
+    struct gp_trials trials = {.program = "/proc/self/exe",
+                               .timeout_ms = 120000};
+
+    gp_reference_library(&library);
+    trials.kernel = library.kernel;
+    trials.threads = library.threads;
+    gp_trials_run(&trials, &visit->doctor);
+}
+
+static int visit_all(struct visit *visit, const struct gp_cli *cli,
+                     const struct options *options, struct gp_err *err)
+{
+    static const char *const ends[] = {
+        [GP_DOCTOR_OK] = "all ok",
+        [GP_DOCTOR_WARNING] = "nothing that judges is wrong; see the lines "
+                              "marked --",
+        [GP_DOCTOR_UNUSABLE] = "something that should be there cannot be used",
+        [GP_DOCTOR_WRONG] = "results here cannot be trusted"};
+
+    gp_doctor_say(&visit->doctor, GP_DOCTOR_OK, "program",
+                  "gemmproof %s (%s) in %s", cli->version, cli->commit,
+                  gp_cli_worker_folder(&visit->arena));
+    if (!options->reference && visit_workers_all(visit, options, err) != 0)
+        return -1;
     if (options->threads)
         gp_reference_set_threads((int)options->threads);
     gp_doctor_reference(&visit->doctor);
+    if (options->reference)
+        visit_kernels(visit);
     gp_doctor_environment(&visit->doctor);
-    printf("doctor: %s\n", visit->worst == GP_DOCTOR_WRONG
-                               ? "results here cannot be trusted"
-                           : visit->worst == GP_DOCTOR_UNUSABLE
-                               ? "something that should be there cannot be "
-                                 "used"
-                               : "all ok");
+    printf("doctor: %s\n", ends[visit->worst]);
     return 0;
 }
 
@@ -156,6 +186,9 @@ int gp_cmd_doctor(const struct gp_cli *cli, int argc, char **argv)
         {"--backend", "NAME", GP_OPT_LIST, &options.backends,
          "only these workers, which then must greet"},
         {"--cublas", "PATH", GP_OPT_TEXT, &options.cublas, "this libcublas"},
+        {"--reference", NULL, GP_OPT_FLAG, &options.reference,
+         "instead of workers: every kernel of OpenBLAS against exact "
+         "arithmetic, in about a minute"},
         {"--threads", "N", GP_OPT_WHOLE, &options.threads,
          "threads of the reference's OpenBLAS"},
         {"--start-timeout", "S", GP_OPT_WHOLE, &options.start_timeout,
@@ -164,6 +197,7 @@ int gp_cmd_doctor(const struct gp_cli *cli, int argc, char **argv)
         {NULL, NULL, GP_OPT_FLAG, NULL, NULL},
     };
     static const int statuses[] = {[GP_DOCTOR_OK] = GP_GREEN,
+                                   [GP_DOCTOR_WARNING] = GP_GREEN,
                                    [GP_DOCTOR_UNUSABLE] = GP_UNTESTED,
                                    [GP_DOCTOR_WRONG] = GP_FAILED};
     struct visit visit = {.colour = wants_colour()};

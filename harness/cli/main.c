@@ -4,6 +4,7 @@
 
 #include "harness/base/word.h"
 #include "harness/cli/cli.h"
+#include "harness/engine/trials.h"
 #include "reports/escape.h"
 
 #ifndef GP_VERSION
@@ -88,6 +89,8 @@ int main(int argc, char **argv)
         printf("gemmproof %s (%s)\n", GP_VERSION, GP_COMMIT);
         return GP_GREEN;
     }
+    if (strcmp(argv[1], GP_TRIALS_WORD) == 0)
+        return gp_trials_child() == 0 ? GP_GREEN : GP_USAGE;
     for (const struct gp_command *row = gp_commands; row->name; row++) {
         names[count++] = row->name;
         if (strcmp(argv[1], row->name) != 0)

@@ -11,6 +11,7 @@
 /* How bad a fact is; the worst decides the exit status. */
 enum gp_doctor_state {
     GP_DOCTOR_OK,
+    GP_DOCTOR_WARNING,  /* wrong, and nothing here relies on it */
     GP_DOCTOR_UNUSABLE, /* a worker that should be there cannot be used */
     GP_DOCTOR_WRONG     /* results cannot be trusted */
 };

@@ -150,6 +150,104 @@ END
     grep -qE '^ok +environment +LD_PRELOAD=' <<< "$output"
 }
 
+# A host library of one kernel whose small products are its own, so that what
+# this machine's does is not judged. sins.so: SIN is a statement on the result.
+host_library() {
+    if ldd "$gemmproof" | grep -q libasan; then
+        skip "AddressSanitizer wants to be loaded first"
+    fi
+    cat > host.c << END
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <strings.h>
+char *openblas_get_corename(void) { return "Fake"; }
+#define GEMM(NAME, T)                                                          \\
+    void NAME(int layout, int s, int t, int m, int n, int k, T alpha,          \\
+              const T *a, int lda, const T *b, int ldb, T beta, T *c, int ldc) \\
+    {                                                                          \\
+        void (*real)(int, int, int, int, int, int, T, const T *, int,          \\
+                     const T *, int, T, T *, int);                             \\
+        *(void **)&real = dlsym(RTLD_NEXT, #NAME);                             \\
+        if ((double)m * n * k > 1e8) {                                         \\
+            real(layout, s, t, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);  \\
+            return;                                                            \\
+        }                                                                      \\
+        T *sum = malloc(sizeof *sum * (m + 1));                                \\
+        for (int j = 0; j < n; j++) {                                          \\
+            for (int i = 0; i < m; i++)                                        \\
+                sum[i] = 0;                                                    \\
+            for (int l = 0; l < k && alpha != 0; l++) {                        \\
+                T y = t == 112 ? b[j + l * ldb] : b[l + j * ldb];              \\
+                for (int i = 0; i < m; i++)                                    \\
+                    sum[i] += (s == 112 ? a[l + i * lda] : a[i + l * lda]) * y;\\
+            }                                                                  \\
+            for (int i = 0; i < m; i++) {                                      \\
+                T *at = &c[i + j * ldc];                                       \\
+                if (alpha == 0 || k == 0)                                      \\
+                    *at = beta == 0 ? 0 : beta == 1 ? *at : beta * *at;        \\
+                else                                                           \\
+                    *at = alpha * sum[i] + (beta == 0 ? 0 : beta * *at);       \\
+                $1;                                                            \\
+            }                                                                  \\
+        }                                                                      \\
+        free(sum);                                                             \\
+    }
+GEMM(cblas_dgemm, double)
+GEMM(cblas_sgemm, float)
+END
+    gcc -O2 -w -shared -fPIC -o host.so host.c -ldl
+}
+
+@test "--reference: a right library, each count of threads in its process" {
+    host_library ''
+    LD_PRELOAD="$PWD/host.so" OPENBLAS_NUM_THREADS=2 \
+        run "$gemmproof" doctor --reference
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -cE '^ok +kernel ' <<< "$output")" -eq 2 ]
+    grep -qE 'Fake \(in use\), 1 thread: [0-9]{5} products, all' <<< "$output"
+    [ "$(tail -n 1 <<< "$output")" = "doctor: all ok" ]
+    [[ $output != *greets* ]]
+}
+
+@test "--reference: a wrong product is status 1, other wrongs are warnings" {
+    # FP64 alone in the third column of the fifth row, alpha = 0, beta = 1/2.
+    host_library 'if (sizeof(T) == 8 && i == 4 && j == 2) *at += 1; '\
+'if (alpha == 0) *at += 0 * a[0]; if (beta == 0.5 && m > 2) *at = -*at'
+    LD_PRELOAD="$PWD/host.so" OPENBLAS_NUM_THREADS=1 \
+        run "$gemmproof" doctor --reference
+    echo "$output"
+    [ "$status" -eq 1 ]
+    line=$(grep -E '^!! +kernel ' <<< "$output")
+    [[ $line == *"products, "*" wrong; the smallest: dgemm nn 5x3x1, alpha 1,"* ]]
+    [[ $line =~ element\ \(4,\ 2\)\ is\ (.*)\ and\ should\ be\ (.*)$ ]]
+    got=${BASH_REMATCH[1]} expected=${BASH_REMATCH[2]}
+    [ "$(python3 -c "print(float.fromhex('$got') - float.fromhex('$expected'))")" = 1.0 ]
+    grep -qE '^-- .*scalars, .*smallest: dgemm .. 3x1x1, .*beta 0.5' \
+        <<< "$output"
+    grep -qE '^-- .*special values, .*smallest: dgemm nn 1x1x1, alpha 0,' \
+        <<< "$output"
+    [[ $(tail -n 1 <<< "$output") == *"cannot be trusted" ]]
+    # Without the first it is no more than a warning.
+    host_library 'if (alpha == 0) *at += 0 * a[0]'
+    LD_PRELOAD="$PWD/host.so" OPENBLAS_NUM_THREADS=1 \
+        run "$gemmproof" doctor --reference
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^!!' <<< "$output")" -eq 0 ]
+    [[ $(tail -n 1 <<< "$output") == *"see the lines marked --" ]]
+}
+
+@test "--reference: a library that dies is not a right one" {
+    host_library 'if (m == 7 && getenv("OPENBLAS_CORETYPE")) abort()'
+    LD_PRELOAD="$PWD/host.so" OPENBLAS_NUM_THREADS=1 \
+        run "$gemmproof" doctor --reference
+    echo "$output"
+    [ "$status" -eq 1 ]
+    grep -qE '^!! +kernel +Fake \(in use\), 1 thread: .*signal 6' <<< "$output"
+}
+
 @test "variables that can change the arithmetic, and who sees them" {
     run "$gemmproof" doctor --backend naive
     [[ $output != *TF32* ]]
