@@ -64,6 +64,8 @@ static double accumulation(int64_t k, const struct gp_arithmetic *arithmetic,
                        ? unit->products_16
                        : unit->products_tf32;
 
+    if (k == 0)
+        return 0; /* nothing is summed */
     if (arithmetic->per_term > 0)
         chain = fmax(chain, (arithmetic->per_term * (double)k + 1) * 0x1p-53);
     if (!arithmetic->tensor || compute_capability == 0)
@@ -92,6 +94,9 @@ static double underflow(const struct gp_gemm *gemm,
         eta = (k + s) * 0x1p-126; /* flush to zero is allowed for */
     else
         eta = (k + s) * gp_type_smallest(accumulator);
+    /* FP32 and BF16 operands may be flushed; FP16 and FP64 ones never are. */
+    if (emin == -126)
+        eta += k * 0x1p-126 * (data->max_a + data->max_b + 0x1p-126);
     if (arithmetic->input_precision) {
         double quantum = ldexp(1, emin - arithmetic->input_precision + 1);
         eta += k * quantum * (data->max_a + data->max_b + quantum);
@@ -109,6 +114,19 @@ static double underflow(const struct gp_gemm *gemm,
 static double input_rounding(int p)
 {
     return p ? ldexp(1, 2 - p) - ldexp(1, 2 - 2 * p) : 0;
+}
+
+/* Operands beyond this become infinite where they are rounded to nearest, as
+ * those in the last half unit below FP32's largest do. */
+static double largest_operand(const struct gp_gemm *gemm,
+                              const struct gp_arithmetic *arithmetic)
+{
+    if (!arithmetic->input_precision)
+        return gp_type_largest(gemm->in);
+    if (arithmetic->input_emin == -14)
+        return 65504;
+    return ldexp(1, gemm->in->emax) *
+           (2 - ldexp(1, 1 - arithmetic->input_precision));
 }
 
 void gp_bound_make(const struct gp_gemm *gemm,
@@ -148,8 +166,8 @@ void gp_bound_make(const struct gp_gemm *gemm,
     } else {
         ret_bound->absolute = e_abs + eta_out;
     }
-    if (arithmetic->input_emin == -14) /* FP16 operands can overflow */
-        omega = fmin(omega, fmax(data->max_a, data->max_b) > 65504 ? 0 : omega);
+    if (fmax(data->max_a, data->max_b) > largest_operand(gemm, arithmetic))
+        omega = 0;
     ret_bound->omega_acc =
         omega / (1 + eps) * (gemm->alpha != 0 ? fabs(gemm->alpha) : 1);
     /* Where sums stay in a wider accumulator, so does the epilogue. */

@@ -55,8 +55,8 @@ static double to_odd(int64_t w)
     return w < 0 ? -x : x;
 }
 
-static void dense_column(const struct gp_family_args *args, int64_t j,
-                         double *to)
+void gp_family_dense_column(const struct gp_family_args *args, int64_t j,
+                            double *to)
 {
     const struct gp_type *type = gp_gemm_type(args->gemm, args->operand);
     uint64_t key = gp_family_key(args, j);
@@ -76,6 +76,9 @@ static void dense_column(const struct gp_family_args *args, int64_t j,
 
 int gp_family_accept_plain(const struct gp_gemm *gemm, struct gp_err *err)
 {
+    if (gemm->k == 0)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "this family needs at least one term, and k = 0");
     if (gemm->alpha == 1 && gemm->beta == 0)
         return 0;
     return gp_err_set(err, GP_ERR_UNSUPPORTED,
@@ -86,7 +89,7 @@ int gp_family_accept_plain(const struct gp_gemm *gemm, struct gp_err *err)
 
 /* q_a + q_b + ceil(log2 k) <= 53. An FP64 operand A needs more than FP32's 24
  * bits, or a product that rounds it to FP32 would pass. */
-static void grid_of(const struct gp_gemm *gemm, int *ret_a, int *ret_b)
+void gp_family_grid(const struct gp_gemm *gemm, int *ret_a, int *ret_b)
 {
     int bits = gemm->in->precision - 1, room = 53, wide = 30;
 
@@ -98,8 +101,8 @@ static void grid_of(const struct gp_gemm *gemm, int *ret_a, int *ret_b)
         *ret_b = 23;
 }
 
-static void grid_column(const struct gp_family_args *args, int64_t j,
-                        double *to)
+void gp_family_grid_column(const struct gp_family_args *args, int64_t j,
+                           double *to)
 {
     uint64_t key = gp_family_key(args, j);
     int64_t length = gp_family_length(args);
@@ -107,7 +110,7 @@ static void grid_column(const struct gp_family_args *args, int64_t j,
     double scale;
     uint64_t half;
 
-    grid_of(args->gemm, &grids[GP_A], &grids[GP_B]);
+    gp_family_grid(args->gemm, &grids[GP_A], &grids[GP_B]);
     if (grids[GP_C] > 23)
         grids[GP_C] = 23;
     scale = ldexp(1, -grids[args->operand]);
@@ -124,14 +127,14 @@ const struct gp_family gp_families[] = {
      .reorders = true,
      .random = true,
      .accept = gp_family_accept_any,
-     .column = dense_column},
+     .column = gp_family_dense_column},
     {.name = "grid",
      .help = "uniform in [-1, 1] on a grid where FP64 sums are exact",
      .sums_exact = true,
      .random = true,
      .accept = gp_family_accept_any,
-     .column = grid_column,
-     .grid = grid_of},
+     .column = gp_family_grid_column,
+     .grid = gp_family_grid},
     {.name = "exact",
      .help = "small integers: every sum is exact in every order and mode",
      .exact = true,
@@ -209,6 +212,79 @@ const struct gp_family gp_families[] = {
      .probe = GP_PROBE_RANGE,
      .accept = gp_family_accept_plain,
      .column = gp_family_range_column},
+    {.name = "positive",
+     .help = "uniform in [0, 1]: sums that grow (F3)",
+     .reorders = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_positive_column},
+    {.name = "wide",
+     .help = "exponents from -20 to 19 within one sum, all bits random (F9)",
+     .reorders = true,
+     .open_range = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_wide_column},
+    {.name = "cancel",
+     .help = "all but the last bits of a sum cancel; the condition is known "
+             "(F11)",
+     .sums_exact = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_cancel_column,
+     .grid = gp_family_grid},
+    {.name = "grading",
+     .help = "rows of A and columns of B of different size (F12, T6)",
+     .reorders = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_grading_column},
+    {.name = "subnormal",
+     .help = "operands below the smallest normal number, results below and "
+             "above it (F13)",
+     .special = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_subnormal_column,
+     .scale = gp_family_subnormal_scale},
+    {.name = "overflow",
+     .help = "operands and sums just below the largest number (F14)",
+     .special = true,
+     .open_range = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_overflow_column,
+     .scale = gp_family_overflow_scale},
+    {.name = "special",
+     .help = "NaN and infinities at corners, tile edges and inside of A, B "
+             "and C (F15)",
+     .special = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_special_column},
+    {.name = "payload",
+     .help = "NaN of the lowest payload in A: its bits cut short are those of "
+             "infinity (F16)",
+     .special = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_payload_column},
+    {.name = "c-nan",
+     .help = "beta = 0, and D holds NaN and infinities before (F17)",
+     .special = true,
+     .c_given = true,
+     .accept = gp_family_c_nan_accept,
+     .column = gp_family_c_nan_column},
+    {.name = "alpha-zero",
+     .help = "alpha = 0, and A and B hold NaN and infinities (F18)",
+     .special = true,
+     .accept = gp_family_alpha_zero_accept,
+     .column = gp_family_alpha_zero_column},
+    {.name = "signed-zero",
+     .help = "results that are exactly zero, from products of -0 and from "
+             "terms that cancel (F19)",
+     .exact = true,
+     .sums_exact = true,
+     .special = true,
+     .accept = gp_family_accept_plain,
+     .column = gp_family_signed_zero_column},
+    {.name = "binade",
+     .help = "sign and all significand bits random, magnitude in [1, 2)",
+     .reorders = true,
+     .accept = gp_family_accept_any,
+     .column = gp_family_binade_column},
     {.name = NULL},
 };
 

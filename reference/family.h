@@ -42,12 +42,18 @@ struct gp_family {
     enum gp_probe probe; /* judged by `fingerprint` */
     bool random;         /* drawn so that errors of rounding behave like random
                             ones: judged by the check `band` */
+    bool special;        /* classes of results count: judged by `special` */
+    bool open_range;     /* may leave the range of a mode, all of it */
+    bool c_given;        /* C is there although beta = 0: D starts as C */
     /* Can it be made for this problem? Unsupported with a sentence if not. */
     int (*accept)(const struct gp_gemm *gemm, struct gp_err *err);
     /* Column j of op(A) (m values), op(B) (k values) or C (m values). */
     void (*column)(const struct gp_family_args *args, int64_t j, double *to);
     /* Operands are multiples of 2^-a and 2^-b; NULL: of 1. */
     void (*grid)(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
+    /* Magnitudes are about 2^a and 2^b: the reference multiplies without
+     * these factors, so that FP64 and its magnitudes hold it. NULL: 1. */
+    void (*scale)(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
 };
 
 /* All families, ended by a row without a name; the first is the default. */
@@ -147,6 +153,41 @@ void gp_family_range_column(const struct gp_family_args *args, int64_t j,
 int gp_family_tie_accept(const struct gp_gemm *gemm, struct gp_err *err);
 int gp_family_tests_accept(const struct gp_gemm *gemm, struct gp_err *err);
 int gp_family_zeros_accept(const struct gp_gemm *gemm, struct gp_err *err);
+void gp_family_dense_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+void gp_family_grid(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
+void gp_family_grid_column(const struct gp_family_args *args, int64_t j,
+                           double *to);
+void gp_family_binade_column(const struct gp_family_args *args, int64_t j,
+                             double *to);
+void gp_family_positive_column(const struct gp_family_args *args, int64_t j,
+                               double *to);
+void gp_family_wide_column(const struct gp_family_args *args, int64_t j,
+                           double *to);
+void gp_family_cancel_column(const struct gp_family_args *args, int64_t j,
+                             double *to);
+void gp_family_grading_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+void gp_family_subnormal_column(const struct gp_family_args *args, int64_t j,
+                                double *to);
+void gp_family_subnormal_scale(const struct gp_gemm *gemm, int *ret_a,
+                               int *ret_b);
+void gp_family_overflow_column(const struct gp_family_args *args, int64_t j,
+                               double *to);
+void gp_family_overflow_scale(const struct gp_gemm *gemm, int *ret_a,
+                              int *ret_b);
+void gp_family_special_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+void gp_family_payload_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+int gp_family_c_nan_accept(const struct gp_gemm *gemm, struct gp_err *err);
+void gp_family_c_nan_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+int gp_family_alpha_zero_accept(const struct gp_gemm *gemm, struct gp_err *err);
+void gp_family_alpha_zero_column(const struct gp_family_args *args, int64_t j,
+                                 double *to);
+void gp_family_signed_zero_column(const struct gp_family_args *args, int64_t j,
+                                  double *to);
 void gp_family_probe_grid(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
 void gp_family_bit_scan_grid(const struct gp_gemm *gemm, int *ret_a,
                              int *ret_b);

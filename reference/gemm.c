@@ -113,11 +113,11 @@ int gp_gemm_check(const struct gp_gemm *gemm, struct gp_err *err)
     static const char *const names[] = {"m", "n", "k", "batch"};
 
     for (int i = 0; i < 4; i++)
-        if (sizes[i] < 1 || sizes[i] > INT32_MAX)
+        if (sizes[i] < (i == 3) || sizes[i] > INT32_MAX)
             return gp_err_set(err, GP_ERR_USAGE,
-                              "%s = %" PRId64 " is not a size between 1 and "
+                              "%s = %" PRId64 " is not a size between %d and "
                               "2147483647",
-                              names[i], sizes[i]);
+                              names[i], sizes[i], i == 3);
     for (enum gp_operand which = GP_A; which <= GP_C; which++)
         if (gemm_check_operand(gemm, which, err) != 0)
             return -1;

@@ -61,7 +61,7 @@ bool gp_gemm_equal(const struct gp_gemm *a, const struct gp_gemm *b);
 /* 2 m n k batch. */
 double gp_gemm_flops(const struct gp_gemm *gemm);
 
-/* Is it a product this program can hold? Sizes 1 to 2^31-1, batch from 1, ld
+/* Is it a product this program can hold? Sizes 0 to 2^31-1, batch from 1, ld
  * not below the tight one, every matrix below 2^46 elements. */
 int gp_gemm_check(const struct gp_gemm *gemm, struct gp_err *err) GP_MUST_CHECK;
 

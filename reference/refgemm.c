@@ -11,13 +11,15 @@
 #include "harness/base/shm.h"
 #include "reference/certificate.h"
 #include "reference/pair.h"
+#include "reference/special.h"
 
 /* What lives only while a reference is made: op(A) and op(B) of one batch, in
  * double and as magnitudes. */
 struct scratch {
     double *a, *b, *column;
     float *abs_a, *abs_b, *sums;
-    int exponent; /* of AB: 2^exponent was left out */
+    int exponent;           /* of AB: 2^exponent was left out */
+    unsigned char *classes; /* of results with NaN or infinite terms */
 };
 
 static void scratch_free(struct scratch *scratch)
@@ -28,6 +30,7 @@ static void scratch_free(struct scratch *scratch)
     gp_matrix_free(scratch->abs_a);
     gp_matrix_free(scratch->abs_b);
     gp_matrix_free(scratch->sums);
+    gp_matrix_free(scratch->classes);
 }
 
 static int64_t longest(const struct gp_gemm *gemm)
@@ -99,17 +102,20 @@ static void store_operand(const struct gp_type *type, const double *from,
     }
 }
 
-static double fill(const struct gp_reference *reference, enum gp_operand which,
-                   int64_t batch, int64_t rows, int64_t cols, double *to)
+static void fill(const struct gp_reference *reference, enum gp_operand which,
+                 int64_t batch, int64_t rows, int64_t cols, double *to)
 {
     const struct gp_family_args args = {&reference->gemm, reference->seed,
                                         which, batch};
-    double most = 0;
 
     for (int64_t j = 0; j < cols; j++)
         reference->family->column(&args, j, to + j * rows);
-    for (int64_t i = 0; i < rows * cols; i++)
-        most = fabs(to[i]) > most ? fabs(to[i]) : most;
+}
+
+static double largest(double most, const double *of, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        most = fabs(of[i]) > most ? fabs(of[i]) : most;
     return most;
 }
 
@@ -148,7 +154,47 @@ static double sum_of(const struct gp_gemm *gemm, float sum)
     return ((double)sum * up + (double)gemm->k * 0x1p-126) * (1 + 0x1p-50);
 }
 
-/* alpha AB + beta C and its magnitude, by our own arithmetic. */
+/* Take NaN and infinities out, and the family's powers of two unless the pair
+ * does it. */
+static int take_out(struct gp_reference *reference, struct scratch *scratch,
+                    struct gp_err *err)
+{
+    const struct gp_gemm *gemm = &reference->gemm;
+    int64_t a = gemm->m * gemm->k, b = gemm->k * gemm->n;
+    struct gp_bound_data *data = &reference->data;
+    int by_a, by_b;
+
+    gp_matrix_free(scratch->classes);
+    scratch->classes = NULL;
+    if (reference->family->special &&
+        gp_special_strip(gemm, scratch->a, scratch->b, &scratch->classes,
+                         err) != 0)
+        return -1;
+    data->max_a = largest(data->max_a, scratch->a, a);
+    data->max_b = largest(data->max_b, scratch->b, b);
+    if (!reference->family->scale || is_pair(reference))
+        return 0;
+    reference->family->scale(gemm, &by_a, &by_b);
+    scratch->exponent = by_a + by_b;
+    for (int64_t i = 0; i < a; i++)
+        scratch->a[i] = scalbn(scratch->a[i], -by_a);
+    for (int64_t i = 0; i < b; i++)
+        scratch->b[i] = scalbn(scratch->b[i], -by_b);
+    return 0;
+}
+
+/* alpha AB + beta C in FP64. */
+static double finish(const struct gp_gemm *gemm, int exponent, double ab,
+                     double beta_c)
+{
+    ab *= gemm->alpha;
+    if (exponent)
+        ab = scalbn(ab, exponent);
+    return gemm->beta != 0 ? ab + beta_c : ab;
+}
+
+/* alpha AB + beta C and its magnitude, by our own arithmetic. Where nothing is
+ * summed, the sign of a zero is that of beta C. */
 static void epilogue_column(struct gp_reference *reference,
                             const struct scratch *in, const double *c,
                             int64_t at)
@@ -157,23 +203,35 @@ static void epilogue_column(struct gp_reference *reference,
     double *ref = reference->ref + at, *mag = reference->mag + at;
     double *low = reference->low ? reference->low + at : NULL;
     double alpha = gemm->alpha, beta = gemm->beta;
+    bool nothing = gemm->k == 0 || alpha == 0;
     int64_t place = at % (gemm->m * gemm->n);
     const struct gp_pair_scalars scalars = {alpha, beta, in->exponent};
 
     for (int64_t i = 0; i < gemm->m; i++) {
-        double s =
-            is_pair(reference) ? mag[i] : sum_of(gemm, in->sums[place + i]);
-        double beta_c = beta != 0 ? beta * c[i] : 0;
+        double s = is_pair(reference) ? mag[i]
+                   : gemm->k == 0     ? 0
+                                      : sum_of(gemm, in->sums[place + i]);
+        double given = beta != 0 ? c[i] : 0,
+               beta_c = beta != 0 ? beta * given : 0;
         if (low)
-            ref[i] =
-                gp_pair_finish(&scalars, ref[i], &low[i], beta != 0 ? c[i] : 0);
+            ref[i] = gp_pair_finish(&scalars, ref[i], &low[i], given);
         else
-            ref[i] = beta != 0 ? alpha * ref[i] + beta_c : alpha * ref[i];
+            ref[i] = finish(gemm, in->exponent, ref[i], beta_c);
+        if (nothing && ref[i] == 0)
+            ref[i] = beta_c;
         mag[i] = (fabs(alpha) * s + fabs(beta_c)) * (1 + 0x1p-50);
         if (in->exponent)
             mag[i] = (scalbn(fabs(alpha) * s, in->exponent) + 0x1p-1074 +
                       fabs(beta_c)) *
                      (1 + 0x1p-50);
+        if (reference->family->special &&
+            gp_special_result(gemm, in->classes ? in->classes[place + i] : 0,
+                              given, &ref[i])) {
+            reference->special = true;
+            mag[i] = 0;
+            if (low)
+                low[i] = 0;
+        }
     }
 }
 
@@ -185,7 +243,7 @@ static void epilogue(struct gp_reference *reference, const struct scratch *in,
 
     for (int64_t j = 0; j < gemm->n; j++) {
         int64_t at = (batch * gemm->n + j) * gemm->m;
-        if (gemm->beta != 0) {
+        if (reference->c) {
             reference->family->column(&args, j, in->column);
             gp_type_store(gemm->out, in->column,
                           (unsigned char *)reference->c +
@@ -304,12 +362,9 @@ static int make_batch(struct gp_reference *reference, struct scratch *scratch,
     const struct gp_gemm *gemm = &reference->gemm;
     int64_t m = gemm->m, n = gemm->n, k = gemm->k;
     size_t bytes = gemm->in->bytes;
-    struct gp_bound_data *data = &reference->data;
 
-    data->max_a =
-        fmax(data->max_a, fill(reference, GP_A, batch, m, k, scratch->a));
-    data->max_b =
-        fmax(data->max_b, fill(reference, GP_B, batch, k, n, scratch->b));
+    fill(reference, GP_A, batch, m, k, scratch->a);
+    fill(reference, GP_B, batch, k, n, scratch->b);
     store_operand(gemm->in, scratch->a, m, k, gemm->trans_a,
                   (unsigned char *)reference->a +
                       (size_t)(batch * m * k) * bytes,
@@ -318,7 +373,12 @@ static int make_batch(struct gp_reference *reference, struct scratch *scratch,
                   (unsigned char *)reference->b +
                       (size_t)(batch * k * n) * bytes,
                   scratch->column);
-    if ((is_pair(reference) ? multiply_pair(reference, scratch, batch, err)
+    if (take_out(reference, scratch, err) != 0)
+        return -1;
+    if (m == 0 || n == 0)
+        return 0;
+    if (k > 0 &&
+        (is_pair(reference) ? multiply_pair(reference, scratch, batch, err)
                             : multiply(reference, scratch, batch, err)) != 0)
         return -1;
     epilogue(reference, scratch, batch);
@@ -368,13 +428,17 @@ static int allocate(struct gp_reference *reference, struct gp_err *err)
         gp_matrix_alloc((void **)&reference->mag, results * 8, "the magnitudes",
                         err) != 0)
         return -1;
+    if (gemm->k == 0) { /* nothing will be summed */
+        memset(reference->ref, 0, results * 8);
+        memset(reference->mag, 0, results * 8);
+    }
     if (gemm->out->bytes == 8) {
         if (gp_matrix_alloc((void **)&reference->low, results * 8,
                             "the reference", err) != 0)
             return -1;
         memset(reference->low, 0, results * 8);
     }
-    if (gemm->beta != 0)
+    if (gemm->beta != 0 || reference->family->c_given)
         return gp_matrix_alloc(&reference->c, results * gemm->out->bytes,
                                "operand C", err);
     return 0;

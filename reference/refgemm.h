@@ -20,12 +20,14 @@ struct gp_reference {
     struct gp_gemm gemm;
     const struct gp_family *family;
     uint64_t seed;
-    /* Packed operands in their type, stored shape. c is NULL if beta = 0. */
+    /* Packed operands in their type, stored shape. c is NULL if beta = 0,
+     * unless the family gives one all the same. */
     void *a, *b, *c;
     /* m n batch values each, packed column-major. */
     double *ref;
-    double *low; /* ref + low is meant, ref that sum rounded; NULL: ref */
-    double *mag; /* G, rounded up */
+    double *low;  /* ref + low is meant, ref that sum rounded; NULL: ref */
+    double *mag;  /* G, rounded up */
+    bool special; /* NaN and infinities in ref are the exact results */
     double error_rel, error_abs;
     struct gp_bound_data data;
     double seconds; /* what making it took */

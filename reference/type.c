@@ -204,9 +204,28 @@ static uint16_t narrow_bits(double x, const struct gp_type *type)
                        ((UINT64_C(1) << fraction) - 1)));
 }
 
+/* Signalling NaNs of payload 1 keep it: infinity's bits and the last one. */
+static void store_payloads(const struct gp_type *type, const double *from,
+                           void *to, int64_t count)
+{
+    double infinite = INFINITY;
+    unsigned char bytes[8];
+
+    gp_type_store(type, &infinite, bytes, 1);
+    bytes[0] |= 1; /* little endian */
+    for (int64_t i = 0; i < count; i++)
+        if (bits_of(from[i]) == UINT64_C(0x7ff0000000000001))
+            memcpy((unsigned char *)to + (size_t)i * type->bytes, bytes,
+                   type->bytes);
+}
+
 void gp_type_store(const struct gp_type *type, const double *from, void *to,
                    int64_t count)
 {
+    bool nan = false;
+
+    for (int64_t i = 0; i < count; i++)
+        nan |= isnan(from[i]);
     if (type->bytes == 8) {
         double *values = to;
         for (int64_t i = 0; i < count; i++)
@@ -220,4 +239,6 @@ void gp_type_store(const struct gp_type *type, const double *from, void *to,
         for (int64_t i = 0; i < count; i++)
             words[i] = narrow_bits(gp_type_round(type, from[i]), type);
     }
+    if (nan)
+        store_payloads(type, from, to, count);
 }

@@ -50,7 +50,8 @@ uint64_t gp_type_bits(const struct gp_type *type, const void *data,
 double gp_type_value(const struct gp_type *type, uint64_t bits);
 
 /* Convert `count` elements. Storing rounds to nearest even; a NaN is stored
- * as the quiet NaN with an empty payload. */
+ * as the quiet NaN with an empty payload, but the signalling double of payload
+ * 1 (bits 0x7ff0000000000001) as the type's own signalling NaN of payload 1. */
 void gp_type_load(const struct gp_type *type, const void *from, double *to,
                   int64_t count);
 void gp_type_store(const struct gp_type *type, const double *from, void *to,

@@ -37,7 +37,13 @@ static void judge(const struct gp_evidence *evidence,
     finding->limit = 1;
     gp_finding_place(finding, gemm, element->index);
     finding->where.repeat = evidence->first_repeat[worst];
-    if (outside == 0 && unjudged == accuracy->count)
+    if (outside == 0 && accuracy->special == accuracy->count)
+        gp_finding_say(finding, GP_PASS,
+                       "all %lld elements must be NaN or infinite: that is "
+                       "for the check special",
+                       (long long)accuracy->count);
+    else if (outside == 0 && unjudged + accuracy->special == accuracy->count &&
+             !evidence->run->problem->family->open_range)
         gp_finding_say(finding, GP_ERROR,
                        "none of %lld elements can be judged: every sum may "
                        "overflow: nothing was judged",

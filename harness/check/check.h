@@ -49,15 +49,23 @@ struct gp_check {
     const char *help;
     /* Does it judge runs of this family? */
     bool (*applies)(const struct gp_family *family);
+    /* Which products does it judge besides, whatever the family? NULL: none. */
+    bool (*also)(const struct gp_gemm *gemm);
+    /* Does it judge products without a result (m = 0, n = 0)? */
+    bool empty;
     void (*judge)(const struct gp_evidence *evidence,
                   struct gp_finding *finding);
 };
 
 extern const struct gp_check gp_check_bound, gp_check_exact, gp_check_repeat,
-    gp_check_guard, gp_check_fingerprint, gp_check_band;
+    gp_check_guard, gp_check_fingerprint, gp_check_band, gp_check_special;
 
 /* Fewer outputs than this are not judged by `band`. */
 enum { GP_BAND_LEAST = 1024 };
+
+/* Does a check judge this problem? */
+bool gp_check_judges(const struct gp_check *check,
+                     const struct gp_problem *problem);
 
 /* All checks in the order in which they report, ended by NULL. */
 extern const struct gp_check *const gp_checks[];

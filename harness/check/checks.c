@@ -4,14 +4,18 @@
 #include <stdio.h>
 
 const struct gp_check *const gp_checks[] = {
-    &gp_check_bound,
-    &gp_check_band,
-    &gp_check_exact,
-    &gp_check_fingerprint,
-    &gp_check_repeat,
-    &gp_check_guard,
-    NULL,
+    &gp_check_bound,   &gp_check_band,   &gp_check_exact, &gp_check_fingerprint,
+    &gp_check_special, &gp_check_repeat, &gp_check_guard, NULL,
 };
+
+bool gp_check_judges(const struct gp_check *check,
+                     const struct gp_problem *problem)
+{
+    if (gp_gemm_count(&problem->gemm, GP_C) == 0)
+        return check->empty;
+    return check->applies(problem->family) ||
+           (check->also && check->also(&problem->gemm));
+}
 
 bool gp_check_always(const struct gp_family *family)
 {

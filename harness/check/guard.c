@@ -29,7 +29,10 @@ static void judge(const struct gp_evidence *evidence,
                        (long long)evidence->sentinels_left,
                        (long long)finding->where.i,
                        (long long)finding->where.j);
-    } else
+    } else if (gp_gemm_count(gemm, GP_C) == 0)
+        gp_finding_say(finding, GP_PASS,
+                       "D has no elements, and nothing was written");
+    else
         gp_finding_say(finding, GP_PASS,
                        "guards, padding and inputs are untouched");
 }
@@ -38,5 +41,6 @@ const struct gp_check gp_check_guard = {
     .name = "guard",
     .help = "guards, padding and inputs untouched, every element written",
     .applies = gp_check_always,
+    .empty = true,
     .judge = judge,
 };

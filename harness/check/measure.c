@@ -43,9 +43,9 @@ static void remember(struct gp_element *element, int64_t index, double got,
 }
 
 /* May a sum or the last rounding have overflowed? */
-static bool may_overflow(const struct gp_reference *reference,
-                         const struct gp_bound *bound, int64_t index,
-                         double got, double limit)
+bool gp_measure_may_overflow(const struct gp_reference *reference,
+                             const struct gp_bound *bound, int64_t index,
+                             double got, double limit)
 {
     const struct gp_gemm *gemm = &reference->gemm;
     double ref = reference->ref[index], mag = reference->mag[index];
@@ -68,7 +68,7 @@ static void not_finite(const struct gp_reference *reference,
 {
     double ref = reference->ref[index];
 
-    if (may_overflow(reference, bound, index, got, limit)) {
+    if (gp_measure_may_overflow(reference, bound, index, got, limit)) {
         accuracy->ambiguous++;
         return;
     }
@@ -82,8 +82,8 @@ static void not_finite(const struct gp_reference *reference,
     accuracy->omega = accuracy->max_ulp = INFINITY;
 }
 
-static double limit_of(const struct gp_reference *reference,
-                       const struct gp_bound *bound, int64_t index)
+double gp_measure_limit(const struct gp_reference *reference,
+                        const struct gp_bound *bound, int64_t index)
 {
     double mag = reference->mag[index];
 
@@ -100,11 +100,12 @@ bool gp_measure_wrong(const struct gp_reference *reference,
     double ref = reference->ref[index];
     double low = reference->low ? reference->low[index] : 0;
 
-    *ret_limit = limit_of(reference, bound, index);
+    *ret_limit = gp_measure_limit(reference, bound, index);
     if (!isfinite(ref) || !isfinite(reference->mag[index]))
         return false;
     if (!isfinite(got))
-        return !may_overflow(reference, bound, index, got, *ret_limit);
+        return !gp_measure_may_overflow(reference, bound, index, got,
+                                        *ret_limit);
     return rounded ? got != gp_type_round(reference->gemm.out, ref)
                    : fabs(got - ref - low) > *ret_limit;
 }
@@ -119,11 +120,14 @@ static void one_element(const struct gp_reference *reference,
     double rounded, error, limit, ulps, ulp;
     bool sure;
 
-    limit = limit_of(reference, bound, index);
+    limit = gp_measure_limit(reference, bound, index);
     /* A limit without end is no reason: the bound of a mode may allow
      * anything. */
     if (!isfinite(ref) || !isfinite(mag)) { /* nothing to compare with */
-        accuracy->ambiguous++;
+        if (reference->special && !isfinite(ref))
+            accuracy->special++;
+        else
+            accuracy->ambiguous++;
         return;
     }
     if (!isfinite(got)) {
@@ -203,6 +207,7 @@ static void merge(struct gp_accuracy *all, struct sums *sums,
 
     all->outside += more->outside;
     all->ambiguous += more->ambiguous;
+    all->special += more->special;
     all->rounded += more->rounded;
     all->sure += more->sure;
     all->sure_rounded += more->sure_rounded;
@@ -231,7 +236,7 @@ void gp_measure(const struct gp_reference *reference,
     struct sums sums = {0};
     struct gp_deviation_sums deviation = {0};
 
-    whole.parts = calloc(blocks, sizeof *whole.parts);
+    whole.parts = calloc(blocks + 1, sizeof *whole.parts);
     if (!whole.parts)
         gp_arena_out_of_memory(blocks * sizeof *whole.parts);
     gp_parallel(blocks, measure_block, &whole);
@@ -242,8 +247,10 @@ void gp_measure(const struct gp_reference *reference,
     gp_deviation_finish(reference, &deviation, &all.deviation);
     free(whole.parts);
     all.count = whole.count;
-    all.mean_ulp = sums.ulps / (double)all.count;
+    all.mean_ulp = all.count ? sums.ulps / (double)all.count : 0;
     all.norm_error = sqrt(sums.error2);
     all.norm_ref = sqrt(sums.ref2);
+    if (gp_classes_matter(reference->family, &reference->gemm))
+        gp_classes_count(reference, bound, output, &all.classes);
     *ret_accuracy = all;
 }

@@ -4,14 +4,22 @@
 #include <string.h>
 
 #include "harness/base/shm.h"
+#include "harness/check/measure.h"
 #include "harness/cli/repro.h"
 #include "harness/engine/pool.h"
 
 static int check_run(const struct gp_run *run, struct gp_err *err)
 {
+    const struct gp_problem *problem = run->problem;
     struct gp_request request;
 
     gp_mode_request(&run->row, run->entry, &request);
+    if (gp_classes_matter(problem->family, &problem->gemm) ||
+        gp_gemm_count(&problem->gemm, GP_C) == 0)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "repro --c writes no program about NaN, infinities, "
+                          "zeros or products without a term or a result: "
+                          "leave --c out for the command");
     if (strcmp(run->backend, "cublas") != 0)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "%.60s is no call of cuBLAS, which is what repro --c "

@@ -7,8 +7,7 @@
 #include "harness/engine/prefetch.h"
 #include "harness/engine/relate.h"
 
-/* Operands from this size on are taken by all workers at once. */
-enum { TOGETHER_BYTES = 1 << 22, HAVE_MOST = 64 };
+enum { TOGETHER_BYTES = 1 << 22, HAVE_MOST = 64 }; /* operands: all at once */
 
 /* What the engine holds while it runs. */
 struct state {
@@ -77,6 +76,7 @@ static json_t *prepare_request(const struct state *state,
     gp_json_set_int(request, "a", (int64_t)state->a_at);
     gp_json_set_int(request, "b", (int64_t)state->b_at);
     gp_json_set_int(request, "c", (int64_t)state->c_at);
+    gp_json_set_bool(request, "c_given", state->now.reference.c != NULL);
     return request;
 }
 

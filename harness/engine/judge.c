@@ -379,7 +379,7 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
         struct gp_finding finding = {.check = (*check)->name,
                                      .where = {-1, -1, -1, -1},
                                      .evidence = "proved"};
-        if (!(*check)->applies(run->problem->family))
+        if (!gp_check_judges(*check, run->problem))
             continue;
         (*check)->judge(&evidence, &finding);
         add_finding(result, &finding);

@@ -139,7 +139,7 @@ static int range_read(struct gp_load *load, yaml_node_t *node, const char *what,
                                 "a range takes one of 'times' and 'plus', as "
                                 "{from: 64, to: 4096, times: 2}");
     } else {
-        if (gp_load_whole(load, node, what, 1, SIZE_MOST, &range.from, err) < 0)
+        if (gp_load_whole(load, node, what, 0, SIZE_MOST, &range.from, err) < 0)
             return -1;
         range.to = range.from;
         range.plus = 1;

@@ -11,7 +11,7 @@
  * and layout of the problem, GP_GUARD_BYTES of guard before and after each
  * matrix, and every byte that is not an element set to GP_POISON (as a
  * floating-point number of any type: a NaN). Before each launch D is C again,
- * or, when beta = 0, every element is GP_POISON bytes: those still there
+ * or, where there is no C, every element is GP_POISON bytes: those still there
  * afterwards are the sentinels left.
  *
  * All functions return 0, or -1 with one sentence in err.
@@ -34,7 +34,8 @@ struct gp_job {
     int64_t operands_id;   /* the same number again: the same operand bytes, so
                               a backend may keep what it laid out before, if
                               `gemm` is equal too */
-    const void *a, *b, *c; /* c is NULL when beta = 0 */
+    const void *a, *b, *c; /* c is NULL when beta = 0, unless D is to hold
+                              something before that must not be read */
 };
 
 /* Where the current output differs from the first. */
@@ -55,7 +56,7 @@ struct gp_audit {
     int64_t input_first;    /* packed index of the first, -1 if none */
     char input_where[4];    /* "A" or "B" */
     int64_t sentinels_left; /* elements of D never written in the last launch
-                               (0 when beta is not 0) */
+                               (0 where there is a C) */
     int64_t sentinel_first; /* packed index of the first, -1 if none */
 };
 

@@ -120,7 +120,7 @@ static int do_prepare(struct worker *worker, const json_t *request,
     /* The last one first: growing may move the mapping. */
     if (operand_at(worker, request, "a", GP_A, &job.a, err) ||
         operand_at(worker, request, "b", GP_B, &job.b, err) ||
-        (job.gemm.beta != 0 &&
+        ((job.gemm.beta != 0 || gp_json_bool_or(request, "c_given", false)) &&
          operand_at(worker, request, "c", GP_C, &job.c, err)) ||
         operand_at(worker, request, "a", GP_A, &job.a, err) ||
         operand_at(worker, request, "b", GP_B, &job.b, err) ||

@@ -263,12 +263,12 @@ END
 # --- Numbers -----------------------------------------------------------------
 
 @test "sizes in anything but plain decimal" {
-    for size in 1e3 0x10 007 64.0 -8 +8 0 1_000 eight '8 8' 2147483648 \
+    for size in 1e3 0x10 007 64.0 -8 +8 00 1_000 eight '8 8' 2147483648 \
         9223372036854775808 99999999999999999999999 '"8\0"'; do
         sizes_file "[[8, $size, 8]]"
         shown="${size//\"/}"
         refused x.yaml x.yaml:4:17: "the size n is '${shown%\\0}" \
-            'from 1 to 2147483647 in plain decimal'
+            'from 0 to 2147483647 in plain decimal'
     done
 }
 

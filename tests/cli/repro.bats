@@ -72,7 +72,7 @@ ids=(
 # and as C++, against those that workers get.
 @test "the program's operands are the harness's, bit for bit" {
     shapes=(nn.33x20x70 tn.20x33x300.ld+1.b2 tt.9x8x70.row)
-    tested=0
+    tested=0 refused=0
     for family in $("$gemmproof" list families | awk '/^  / { print $1 }'); do
         before=$tested
         for type in f32 f64 f16 bf16 f16xf32 bf16xf32; do
@@ -83,18 +83,25 @@ ids=(
                 grep -q 'no run has the id' why
                 continue
             }
-            "$gemmproof" repro --c a.cu "$id"
+            "$gemmproof" repro --c a.cu "$id" 2> why || {
+                # It is about values that no program is written for.
+                grep -q 'writes no program about NaN' why
+                refused=$((refused + 1))
+                continue
+            }
             gcc -x c -std=c11 -Wall -Wextra -Wpedantic -Werror \
                 -Wno-unused-function -DREPRO_DUMP -o as_c a.cu -lm
             ./as_c | diff harness -
             tested=$((tested + 1))
         done
-        [ "$tested" -gt "$before" ]
+        [ "$tested" -gt "$before" ] || continue
         g++ -x c++ -std=c++17 -Wall -Werror -Wno-unused-function \
             -DREPRO_DUMP -o as_cxx a.cu
         ./as_cxx | diff <(./as_c) -
     done
-    [ "$tested" -ge 36 ]
+    # Families of special values, but those that need alpha = 0.
+    [ "$refused" -eq 36 ]
+    [ "$tested" -ge 66 ]
     # C is made too.
     id=bf16.nt.9x8x70.beta=0.5.dense.s3/cublas/default
     "$gemmproof" repro --operands-digest "$id" > harness

@@ -238,13 +238,14 @@ Test(bound, fp64_keeps_every_unit)
 }
 
 /* eta of 1.2: (k+s) 2^-126 with flush to zero, and half the smallest number
- * of the output; k + s = 200 at k = 100. */
+ * of the output; k + s = 200 at k = 100. Operands below 2^-126 may be read as
+ * 0: 2^-126 of each, times the other one, k of them. */
 Test(bound, underflow)
 {
     struct gp_gemm gemm = product_of("f32", "f32", "nn", 8, 8, 100);
 
     cr_assert_float_eq(bound_of("pedantic", &gemm, CPU).absolute / 0x1p-126,
-                       200 + 0x1p-24, 1e-9);
+                       200 + 100 * 2 + 0x1p-24, 1e-9);
     gemm = product_of("f64", "f64", "nn", 8, 8, 100);
     cr_assert_geq(bound_of("default", &gemm, CPU).absolute, 200 * 0x1p-1074);
     gemm = product_of("f16", "f16", "nn", 8, 8, 100);
@@ -252,7 +253,7 @@ Test(bound, underflow)
                        1e-9);
     gemm = product_of("bf16", "bf16", "nn", 8, 8, 100);
     cr_assert_geq(bound_of("pedantic", &gemm, CPU).absolute,
-                  200 * 0x1p-126 + 0x1p-134);
+                  (200 + 100 * 2) * 0x1p-126 + 0x1p-134);
     /* TF32 loses 2^-136 of every operand, FP16 2^-24: times the other one,
      * and k of them. */
     gemm = product_of("f32", "f32", "nn", 8, 8, 100);

@@ -146,7 +146,10 @@ Test(gemm, sizes_at_their_limits)
         for (int w = 0; w < 5; w++) {
             gemm = good;
             *sizes[s] = wrong[w];
-            refused(&gemm, names[s]);
+            if (wrong[w] == 0 && s < 3) /* an empty product, or beta C */
+                accepted(&gemm);
+            else
+                refused(&gemm, names[s]);
         }
     gemm = product_of("f32", "f32", "nn", 1, 1, INT32_MAX);
     accepted(&gemm);

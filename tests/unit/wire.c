@@ -92,7 +92,7 @@ Test(wire, products_that_do_not_fit)
         const char *key;
         int64_t value;
     } numbers[] = {
-        {"m", 0}, {"k", -1}, {"batch", 0}, {"lda", 2}, {"n", INT64_C(1) << 40},
+        {"m", -1}, {"k", -1}, {"batch", 0}, {"lda", 2}, {"n", INT64_C(1) << 40},
         {"op", 1}};
     json_t *object;
 

@@ -192,7 +192,7 @@ int gp_cublas_operands_take(struct gp_cublas_operands *operands,
     bool there = operands->taken && operands->operands_id == job->operands_id &&
                  gp_gemm_equal(&operands->gemm, &job->gemm);
 
-    assert((job->gemm.beta == 0) == (job->c == NULL));
+    assert(job->gemm.beta == 0 || job->c != NULL);
     operands->has_first = false;
     if (there)
         return gp_cublas_operands_renew(operands, err);
@@ -200,6 +200,7 @@ int gp_cublas_operands_take(struct gp_cublas_operands *operands,
     if (reserve_all(operands, job, err) != 0)
         return -1;
     operands->gemm = job->gemm;
+    operands->has_c = job->c != NULL;
     describe(operands);
     if (upload(operands, job, err) || lay_out(operands, err) ||
         wait_for(operands, "laying out the operands", err))
@@ -227,7 +228,7 @@ int gp_cublas_operands_restore(struct gp_cublas_operands *operands,
     const struct gp_cuda_matrix *d = &operands->laid[GP_C];
     cudaError_t status;
 
-    if (operands->gemm.beta == 0)
+    if (!operands->has_c)
         status = gp_cuda_poison(d, operands->stream);
     else
         status = gp_cuda_scatter(d, operands->buffers[GP_CUBLAS_PACKED_C].data,
@@ -384,7 +385,7 @@ static int count_all(struct gp_cublas_operands *operands,
             &operands->laid[which],
             operands->buffers[GP_CUBLAS_PACKED_A + which].data,
             &there[TALLY_INPUTS + which], operands->stream);
-    if (status == cudaSuccess && operands->gemm.beta == 0)
+    if (status == cudaSuccess && !operands->has_c)
         status = gp_cuda_count_poisoned(
             &operands->laid[GP_C], &there[TALLY_SENTINELS], operands->stream);
     if (gp_cublas_cuda(status, "looking at guards and inputs", err) != 0)

@@ -19,7 +19,7 @@
 enum gp_cublas_slot {
     GP_CUBLAS_PACKED_A,
     GP_CUBLAS_PACKED_B,
-    GP_CUBLAS_PACKED_C, /* unused when beta = 0 */
+    GP_CUBLAS_PACKED_C, /* unused without a C */
     GP_CUBLAS_LAID_A,
     GP_CUBLAS_LAID_B,
     GP_CUBLAS_LAID_D,
@@ -40,6 +40,7 @@ struct gp_cublas_operands {
     struct gp_gemm gemm;
     struct gp_cuda_matrix laid[3]; /* by enum gp_operand; GP_C is D */
     int64_t operands_id;
+    bool has_c;
     bool taken;     /* the above is that of a successful take */
     bool touched;   /* guards, padding or inputs may not be as laid out */
     bool has_first; /* since the last take */
@@ -56,7 +57,7 @@ void gp_cublas_operands_free(struct gp_cublas_operands *operands);
 int gp_cublas_operands_renew(struct gp_cublas_operands *operands,
                              struct gp_err *err) GP_MUST_CHECK;
 
-/* Make the elements of D those of C again, or sentinels when beta = 0. */
+/* Make the elements of D those of C again, or sentinels where there is none. */
 int gp_cublas_operands_restore(struct gp_cublas_operands *operands,
                                struct gp_err *err) GP_MUST_CHECK;
 

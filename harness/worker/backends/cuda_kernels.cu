@@ -267,7 +267,11 @@ template <typename F>
 cudaError_t launch(const gp_cuda_matrix *matrix, const lines &v, F f)
 {
     shape s;
-    cudaError_t status = shape_for(v, &s);
+    cudaError_t status;
+
+    if (v.length == 0 || v.count == 0)
+        return cudaSuccess;
+    status = shape_for(v, &s);
 
     if (status != cudaSuccess)
         return status;
@@ -291,8 +295,11 @@ cudaError_t launch_bytes(const lines &v, int64_t skip, const void *bytes,
                          gp_cuda_tally *tally, cudaStream_t stream)
 {
     shape s;
-    cudaError_t status = shape_for(v, &s);
+    cudaError_t status;
 
+    if (v.length == 0 || v.count == 0)
+        return cudaSuccess;
+    status = shape_for(v, &s);
     if (status != cudaSuccess)
         return status;
     count_bytes<<<s.grid, s.block, 0, stream>>>(

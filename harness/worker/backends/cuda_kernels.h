@@ -22,7 +22,7 @@ extern "C" {
 
 struct gp_cuda_matrix {
     void *data;         /* the first element */
-    int64_t rows, cols; /* the stored shape, each at least 1 */
+    int64_t rows, cols; /* the stored shape; 0: no element */
     int64_t batch;      /* at least 1; one stands ld * lines after the other,
                            lines being cols (rows in a row-major layout) */
     int64_t ld;         /* elements */

@@ -31,7 +31,7 @@ static const struct gp_faulty_sin *sin_of(int number)
 {
     static const struct gp_faulty_sin *const tables[] = {
         gp_faulty_products, gp_faulty_sums, gp_faulty_algorithms,
-        gp_faulty_deeds};
+        gp_faulty_special, gp_faulty_deeds};
 
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct gp_faulty_sin *row = tables[t]; row->name; row++)

@@ -29,6 +29,7 @@ struct gp_faulty_sin {
 extern const struct gp_faulty_sin gp_faulty_products[];
 extern const struct gp_faulty_sin gp_faulty_sums[];
 extern const struct gp_faulty_sin gp_faulty_algorithms[];
+extern const struct gp_faulty_sin gp_faulty_special[];
 extern const struct gp_faulty_sin gp_faulty_deeds[];
 
 /* The number of the host's sin. */

@@ -128,7 +128,7 @@ int gp_host_prepare(void *ctx, const struct gp_job *job, struct gp_err *err)
     host->first = host->sides = NULL;
     if (lay_out(host, GP_A, job->a, err) != 0 ||
         lay_out(host, GP_B, job->b, err) != 0 ||
-        lay_out(host, GP_C, job->gemm.beta != 0 ? job->c : NULL, err) != 0 ||
+        lay_out(host, GP_C, job->c, err) != 0 ||
         gp_matrix_alloc(&host->first, packed_bytes(&job->gemm, GP_C),
                         "the first output", err) != 0)
         return -1;
@@ -345,6 +345,13 @@ static void audit_bytes(const unsigned char *from, size_t bytes,
     }
 }
 
+/* Elements of a line (a column, or a row of a row-major layout). */
+static int64_t line_length(const struct gp_gemm *gemm, enum gp_operand which)
+{
+    return gemm->row_major ? gp_gemm_cols(gemm, which)
+                           : gp_gemm_rows(gemm, which);
+}
+
 static void audit_matrix(const struct gp_host *host, enum gp_operand which,
                          struct gp_audit *audit)
 {
@@ -353,7 +360,7 @@ static void audit_matrix(const struct gp_host *host, enum gp_operand which,
     int64_t lines =
         gemm->row_major ? gp_gemm_rows(gemm, which) : gp_gemm_cols(gemm, which);
     size_t ld = (size_t)gp_gemm_ld(gemm, which);
-    size_t tight = (size_t)gp_gemm_tight_ld(gemm, which);
+    size_t tight = (size_t)line_length(gemm, which);
     size_t bytes = gp_gemm_type(gemm, which)->bytes;
     char name = "ABD"[which];
     int64_t before = audit->guard_bytes;
@@ -423,7 +430,6 @@ static void audit_sentinels(const struct gp_host *host, struct gp_audit *audit)
 int gp_host_audit(void *ctx, struct gp_audit *ret_audit, struct gp_err *err)
 {
     struct gp_host *host = ctx;
-    const struct gp_gemm *gemm = &host->job.gemm;
     (void)err;
     *ret_audit = (struct gp_audit){
         .guard_first = -1, .input_first = -1, .sentinel_first = -1};
@@ -431,7 +437,7 @@ int gp_host_audit(void *ctx, struct gp_audit *ret_audit, struct gp_err *err)
         audit_matrix(host, which, ret_audit);
     audit_inputs(host, GP_A, ret_audit);
     audit_inputs(host, GP_B, ret_audit);
-    if (gemm->beta == 0)
+    if (!host->matrix[GP_C].packed)
         audit_sentinels(host, ret_audit);
     /* What was touched is laid out again at the next prepare. */
     if (ret_audit->guard_bytes || ret_audit->input_elements)

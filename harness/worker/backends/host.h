@@ -13,7 +13,7 @@ struct gp_host_matrix {
     unsigned char *base;             /* guard, matrix, guard */
     unsigned char *data;             /* the matrix */
     size_t bytes;                    /* of the matrix as laid out */
-    void *packed;                    /* pristine; NULL for D when beta = 0 */
+    void *packed;                    /* pristine; NULL for D without a C */
     void *pristine;                  /* its room */
     size_t base_room, pristine_room; /* bytes */
 };

@@ -118,6 +118,8 @@ static void chains(const struct sides *s, int64_t v, int64_t n, int64_t w,
 static double scaled(const struct gp_gemm *gemm, double sum, double c,
                      bool wide)
 {
+    if (gemm->k == 0 || gemm->alpha == 0) /* a quick return; c is 0 unread */
+        return wide ? gemm->beta * c : (double)((float)gemm->beta * (float)c);
     if (wide)
         return gemm->beta == 0 ? gemm->alpha * sum
                                : gemm->alpha * sum + gemm->beta * c;

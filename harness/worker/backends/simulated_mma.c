@@ -51,8 +51,7 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* Toward zero, to a multiple of 2^e. */
-static double truncated(double x, int e)
+static double truncated(double x, int e) /* to a multiple of 2^e */
 {
     return ldexp(trunc(ldexp(x, -e)), e);
 }
@@ -310,11 +309,14 @@ static double scaled(const struct epilogue *e, double sum, double c)
 {
     double x;
 
+    if (e->alpha == 0 || e->gemm->k == 0) /* a quick return */
+        return e->plan->scale->bytes == 8 ? e->beta * c
+                                          : (double)(float)(e->beta * c);
     if (e->plan->scale->bytes == 8) {
-        x = e->alpha != 0 ? e->alpha * sum : 0;
+        x = e->alpha * sum;
         return e->beta != 0 ? fma(e->beta, c, x) : x;
     }
-    x = e->alpha != 0 ? (double)((float)e->alpha * (float)sum) : 0;
+    x = (double)((float)e->alpha * (float)sum);
     return e->beta != 0 ? (double)fmaf((float)e->beta, (float)c, (float)x) : x;
 }
 
@@ -415,10 +417,12 @@ static int multiply_vectors(struct product *p, struct gp_err *err)
     int64_t blocks = gemm->m * gemm->n * gemm->k < ALONE ? 1 : BLOCKS;
     int status = 0;
 
+    if (count == 0)
+        return 0;
     p->share = (vectors + blocks - 1) / blocks * LANES;
     blocks = (count + p->share - 1) / p->share;
     p->xs = xs;
-    if (gemm->alpha != 0)
+    if (gemm->alpha != 0 && gemm->k != 0)
         status = panels_make(p->plan, p->other, &ys, err);
     for (int64_t i = 0; ys && i < blocks && status == 0; i++)
         status = gp_panel_make(&xs[i], LANES, gemm->k, err);

@@ -119,7 +119,7 @@ static void plan_splits(const struct gp_simulated_unit *unit,
                     ((gemm->n + TILE - 1) / TILE);
     double one = (double)gemm->m * (double)gemm->n * (double)gemm->batch *
                  (double)plan->partial->bytes;
-    int64_t splits = unit->multiprocessors / tiles;
+    int64_t splits = tiles ? unit->multiprocessors / tiles : 1;
 
     if (splits > most)
         splits = most;
@@ -129,7 +129,7 @@ static void plan_splits(const struct gp_simulated_unit *unit,
         splits /= 2;
     if (splits < 1 || gemm->m == 1 || gemm->n == 1)
         splits = 1;
-    plan->chunk = (grains + splits - 1) / splits * GRAIN;
+    plan->chunk = grains ? (grains + splits - 1) / splits * GRAIN : GRAIN;
     plan->splits = (gemm->k + plan->chunk - 1) / plan->chunk;
 }
 
