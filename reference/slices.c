@@ -217,41 +217,60 @@ static void add_cols(void *ctx, size_t block)
     }
 }
 
+/* The products of one strip, each with what became of it. */
+struct products {
+    const struct cut *cut;
+    int status[3];
+    struct gp_err err[3];
+};
+
 /* One product of the library, and its certificate. */
-static int multiply(const struct cut *cut, const double *a, const double *b,
-                    int64_t k, bool whole, double *to, struct gp_err *err)
+static void multiply(void *ctx, size_t which)
 {
-    int64_t m = cut->it->m, n = cut->strip;
+    struct products *products = ctx;
+    const struct cut *cut = products->cut;
+    const double *a1 = cut->a + cut->it->m * cut->panel;
+    const double *a[] = {a1, cut->a, a1};
+    const double *b[] = {cut->b1, cut->b2, cut->b3};
+    double *to[] = {cut->p1, cut->p2, cut->p3};
+    int64_t m = cut->it->m, n = cut->strip, k = cut->panel * ((int)which + 1);
     const struct gp_certificate certificate = {
         .m = m,
         .n = n,
         .k = k,
-        .a = a,
-        .b = b,
-        .c = to,
+        .a = a[which],
+        .b = b[which],
+        .c = to[which],
         .sums = cut->sums,
         .seed = gp_hash_mix(cut->it->seed + (uint64_t)cut->from +
-                            ((uint64_t)cut->col << 32)),
+                            ((uint64_t)cut->col << 32) + which),
         .alone = cut->it->alone};
 
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (blasint)m,
-                (blasint)n, (blasint)k, 1, a, (blasint)m, b, (blasint)k, 0, to,
-                (blasint)m);
-    return whole ? gp_certificate_exact(&certificate, err)
-                 : gp_certificate_rounded(&certificate, err);
+                (blasint)n, (blasint)k, 1, a[which], (blasint)m, b[which],
+                (blasint)k, 0, to[which], (blasint)m);
+    products->status[which] =
+        which < 2 ? gp_certificate_exact(&certificate, &products->err[which])
+                  : gp_certificate_rounded(&certificate, &products->err[which]);
 }
 
+/* Where the library uses one thread, the products are made side by side. */
 static int multiply_strip(struct cut *cut, struct gp_err *err)
 {
-    const double *a1 = cut->a + cut->it->m * cut->panel;
-    int64_t k = cut->panel;
+    struct products products = {.cut = cut};
 
     each(cut, cut->strip, COLS, cut_cols);
     each(cut, cut->strip, COLS, sum_cols);
-    if (multiply(cut, a1, cut->b1, k, true, cut->p1, err) != 0 ||
-        multiply(cut, cut->a, cut->b2, 2 * k, true, cut->p2, err) != 0 ||
-        multiply(cut, a1, cut->b3, 3 * k, false, cut->p3, err) != 0)
-        return -1;
+    if (cut->it->alone)
+        for (size_t which = 0; which < 3; which++)
+            multiply(&products, which);
+    else
+        gp_parallel(3, multiply, &products);
+    for (int which = 0; which < 3; which++)
+        if (products.status[which] != 0) {
+            *err = products.err[which];
+            return -1;
+        }
     each(cut, cut->strip, COLS, add_cols);
     return 0;
 }

@@ -219,6 +219,7 @@ Test(pair, slices)
         struct made made =
             random_made(large[i][0], large[i][1], large[i][2], -9, 0, i + 1);
         double error;
+        made.it.alone = i % 2 == 0;
         multiply(&made);
         cr_assert(gp_pair_by_slices(&made.it));
         error = made.it.error;
@@ -227,6 +228,22 @@ Test(pair, slices)
         memset(made.it.mag, 0, (size_t)(made.it.m * made.it.n) * 8);
         check(&made, 300);
     }
+}
+
+/* The same bits, whether the library has threads or we make them. */
+Test(pair, slices_by_any_threads)
+{
+    struct made one = random_made(256, 512, 700, -3, 0, 1);
+    struct made two = random_made(256, 512, 700, -3, 0, 1);
+    size_t bytes = 256 * 512 * 8;
+
+    one.it.alone = false;
+    multiply(&one);
+    multiply(&two);
+    cr_assert_eq(one.it.error, two.it.error);
+    cr_assert_eq(memcmp(one.it.high, two.it.high, bytes), 0);
+    drop(&one);
+    drop(&two);
 }
 
 /* Where slices are not enough the error is still far below FP64's. */
@@ -379,6 +396,29 @@ Test(pair, alpha_and_beta_lose_nothing)
         double c = rng_double(&rng, turn % 2 ? -1074 : -4, turn % 2 ? -950 : 4);
         check_finish(&scalars, high, low, turn % 9 ? c : 0);
     }
+}
+
+/* What an emulation of FP64 by integers gives another sign: operands below the
+ * normal numbers, 2^-1074 - 7 2^-1083 (numbers of the Lean models by P. Jiang,
+ * pauljiang03/TC-EFT, for Schwarz et al. 2511.13778). */
+Test(pair, subnormal_operands_keep_their_sign)
+{
+    struct made made = make(1, 1, 8);
+    struct gp_pair_scalars scalars = {.alpha = 1};
+    double got;
+
+    made.a[0] = 0x1p-1074;
+    made.b[0] = 1;
+    for (int l = 1; l < 8; l++) {
+        made.a[l] = 0x1p-1023;
+        made.b[l] = -0x1p-60;
+    }
+    multiply(&made);
+    check_element(&made, 0, 0);
+    scalars.exponent = made.it.exponent;
+    got = gp_pair_finish(&scalars, made.it.high[0], made.it.low, 0);
+    cr_assert_eq(got, 0x1p-1074, "%a", got);
+    drop(&made);
 }
 
 /* A subnormal result that low decides: 2.5 units and a little more are 3, a
