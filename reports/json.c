@@ -3,6 +3,7 @@
  * has them. */
 #include "reports/writer.h"
 
+#include "reports/bands.h"
 #include "reports/decided.h"
 #include "reports/delivered.h"
 #include "reports/evidence.h"
@@ -113,6 +114,8 @@ void gp_writer_json(const struct gp_summary *summary, struct gp_buf *buf)
     print_found(buf, "delivered", gp_delivered_find(summary));
     print_found(buf, "decided", gp_decided_find(summary));
     print_found(buf, "fingerprints", gp_fingerprint_find(summary));
+    print_found(buf, "bands", gp_bands_find(summary));
+    print_value(buf, "false_alarm", json_real(gp_bands_false_alarm(summary)));
     print_value(buf, "head", json_incref(summary->head));
     print_array(buf, "workers", summary->workers);
     print_array(buf, "runs", summary->runs);

@@ -405,6 +405,7 @@ void gp_writer_markdown(const struct gp_summary *summary, struct gp_buf *buf)
     print_modes(buf, summary);
     print_repeats(buf, summary);
     gp_markdown_delivered(buf, summary);
+    gp_markdown_bands(buf, summary);
     gp_markdown_decided(buf, summary);
     gp_markdown_fingerprint(buf, summary);
     gp_markdown_evidence(buf, summary);

@@ -43,6 +43,7 @@ void gp_markdown_evidence(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_markdown_losses(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_markdown_delivered(struct gp_buf *buf,
                            const struct gp_summary *summary);
+void gp_markdown_bands(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_markdown_decided(struct gp_buf *buf, const struct gp_summary *summary);
 
 #endif

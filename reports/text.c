@@ -236,6 +236,7 @@ void gp_writer_text(const struct gp_summary *summary, struct gp_buf *buf)
     gp_trouble_free(&troubles);
     print_groups(buf, summary);
     gp_text_delivered(buf, summary);
+    gp_text_bands(buf, summary);
     gp_text_decided(buf, summary);
     gp_text_fingerprint(buf, summary);
     gp_text_evidence(buf, summary);

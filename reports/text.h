@@ -23,9 +23,11 @@ void gp_text_losses(struct gp_buf *buf, const struct gp_summary *summary);
 /* What the probes of a shape show together. */
 void gp_text_fingerprint(struct gp_buf *buf, const struct gp_summary *summary);
 
-/* Which arithmetic was delivered where; and where something else than the
+/* Which arithmetic was delivered where; how large its errors are against what
+ * is expected; and where something else than the
  * mode has a say. */
 void gp_text_delivered(struct gp_buf *buf, const struct gp_summary *summary);
+void gp_text_bands(struct gp_buf *buf, const struct gp_summary *summary);
 void gp_text_decided(struct gp_buf *buf, const struct gp_summary *summary);
 
 #endif
