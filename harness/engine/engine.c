@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/engine/delivered.h"
 #include "harness/engine/prefetch.h"
 #include "harness/engine/relate.h"
 
@@ -22,6 +23,7 @@ struct state {
     struct gp_digest have[HAVE_MOST]; /* sent with the last execute */
     size_t have_count;
     struct gp_required required;
+    struct gp_delivered delivered;
     double false_alarm; /* of one judgement */
     json_t *tested;     /* "backend type" -> true once judged */
 };
@@ -220,9 +222,10 @@ static int judge(struct state *state, const struct gp_worker *worker,
     const json_t *device = json_object_get(worker->hello, "device");
     const json_t *library = json_object_get(worker->hello, "library");
     size_t bytes = gp_wire_output_bytes(&result->run->problem->gemm);
-    const struct gp_judge_about about = {.false_alarm = state->false_alarm,
-                                         .compute_capability =
-                                             gp_worker_capability(worker)};
+    const struct gp_judge_about about = {
+        .compute_capability = gp_worker_capability(worker),
+        .delivered = gp_delivered_find_word(&state->delivered, result->run),
+        .false_alarm = state->false_alarm};
 
     if (gp_judge_digests(result, pool->outputs.data, bytes, state->have,
                          state->have_count, &result->err) != 0)
@@ -302,6 +305,7 @@ static int one_run(struct state *state, struct gp_result *result,
     if (perform(state, result, err) != 0 ||
         gp_journal_run(engine->journal, result, err) != 0)
         return -1;
+    gp_delivered_keep(&state->delivered, result);
     for (int i = 0; i < result->findings_count; i++) {
         if (result->findings[i].verdict == GP_SKIP)
             continue; /* nothing was judged */
@@ -410,6 +414,7 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     state->tested = gp_json_object();
     state->false_alarm = gp_judge_false_alarm(plan);
     gp_required_open(&state->required, plan);
+    gp_delivered_open(&state->delivered);
     problems = needed(engine, &problems_count);
     gp_prefetch_open(&state->prefetch, problems, problems_count);
     for (size_t at = 0; at < plan->runs_count && status == 0;) {
@@ -429,6 +434,7 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
         status = gp_required_end(&state->required, engine->journal,
                                  &state->counts, &unmet, err);
     gp_required_close(&state->required);
+    gp_delivered_close(&state->delivered);
     *ret_counts = state->counts;
     *ret_untested = unmet > 0 || untested(state->tested);
     json_decref(state->tested);

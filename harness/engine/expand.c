@@ -176,27 +176,36 @@ static void add_backends(struct expansion *expansion,
                                   .backend = from->backends[b]});
 }
 
-/* All families and seeds of one product. */
-static int add_families(struct expansion *expansion, const struct gp_case *from,
-                        const struct gp_gemm *gemm)
+/* All seeds of one product and family. */
+static void add_seeds(struct expansion *expansion, const struct gp_case *from,
+                      const struct gp_gemm *gemm,
+                      const struct gp_family *family)
 {
     struct gp_err refused;
 
+    if (family->accept(gemm, &refused) != 0) {
+        expansion->plan->not_applicable++;
+        return;
+    }
+    for (size_t s = 0; s < from->seeds_count; s++) {
+        const struct gp_problem made = {
+            .gemm = *gemm, .family = family, .seed = from->seeds[s]};
+        add_backends(expansion, from, &made);
+    }
+}
+
+/* All families of one product: first the probes, which show what arithmetic
+ * is delivered, and so by which law the others are judged. */
+static int add_families(struct expansion *expansion, const struct gp_case *from,
+                        const struct gp_gemm *gemm)
+{
     if (gp_gemm_check(gemm, expansion->err) != 0)
         return gp_err_prefix(expansion->err, "%s:%d: case %s: ", from->file,
                              from->line, from->name);
-    for (size_t f = 0; f < from->families_count; f++) {
-        if (from->families[f]->accept(gemm, &refused) != 0) {
-            expansion->plan->not_applicable++;
-            continue;
-        }
-        for (size_t s = 0; s < from->seeds_count; s++) {
-            const struct gp_problem made = {.gemm = *gemm,
-                                            .family = from->families[f],
-                                            .seed = from->seeds[s]};
-            add_backends(expansion, from, &made);
-        }
-    }
+    for (int probes = 1; probes >= 0; probes--)
+        for (size_t f = 0; f < from->families_count; f++)
+            if ((from->families[f]->probe != GP_NO_PROBE) == probes)
+                add_seeds(expansion, from, gemm, from->families[f]);
     return 0;
 }
 
