@@ -263,6 +263,9 @@ struct gp_finding {
     char law[24];       /* of `band`: what explains the errors best, as a sum */
     int64_t sums;       /* of so many chains, and the rms of (D - ref)/G it */
     double expected;    /* gives; "" if it did not judge */
+    double one_sum;     /* what one chain gives; where sums may be added in
+                           the output type, `expected` */
+    double uncertain;   /* standard error of log (rms / expected) */
     char text[400];     /* one sentence */
 };
 

@@ -244,6 +244,36 @@ void gp_bands_sentence(const struct gp_summary *summary, struct gp_buf *buf)
                       not_judged);
 }
 
+void gp_bands_growth(const struct gp_summary *summary, struct gp_buf *buf)
+{
+    enum { SHOWN = 4 };
+    struct gp_buf said = {0};
+    int64_t judged = 0, fast = 0;
+    const json_t *record;
+    size_t i;
+
+    json_array_foreach(summary->relations, i, record)
+    {
+        const json_t *members = json_object_get(record, "members");
+        const char *id = json_string_value(json_array_get(members, 0));
+
+        if (strcmp(gp_json_str_or(record, "relation", ""), "growth") != 0)
+            continue;
+        judged++;
+        if (gp_summary_flags(record) & GP_OBSERVED ||
+            gp_summary_verdict(record) != GP_PASS)
+            if (fast++ < SHOWN)
+                gp_buf_printf(&said, "; %s and its like: %s", id ? id : "?",
+                              gp_json_str_or(record, "text", ""));
+    }
+    if (judged)
+        gp_buf_printf(buf,
+                      "growth with k: %" PRId64 " groups of sizes, %" PRId64
+                      " grow too fast%s",
+                      judged, fast, gp_buf_text(&said));
+    gp_buf_free(&said);
+}
+
 void gp_bands_ratio(const json_t *row, struct gp_buf *buf)
 {
     double least = number(row, "least"), most = number(row, "most");

@@ -23,7 +23,11 @@ json_t *gp_bands_by_law(const json_t *rows);
  * without a newline. */
 void gp_bands_sentence(const struct gp_summary *summary, struct gp_buf *buf);
 
-/* The number in that sentence: the sum over all findings, at most 1. */
+/* Over how many groups of sizes the relation `growth` looked, and what it says
+ * of the first that grow too fast; nothing where it judged none. */
+void gp_bands_growth(const struct gp_summary *summary, struct gp_buf *buf);
+
+/* The number in the sentence: the sum over all findings, at most 1. */
 double gp_bands_false_alarm(const struct gp_summary *summary);
 
 /* "0.93 to 1.08", "exact": a row's measured over expected. */

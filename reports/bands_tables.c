@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "reports/bands.h"
+#include "reports/escape.h"
 #include "reports/label.h"
 #include "reports/markdown.h"
 #include "reports/table.h"
@@ -46,6 +47,10 @@ void gp_text_bands(struct gp_buf *buf, const struct gp_summary *summary)
                         "arithmetic explains them, in how many sums):\n");
         gp_text_wrapped(buf, 2, 0, text.text);
     }
+    gp_buf_free(&text);
+    gp_bands_growth(summary, &text);
+    if (text.len)
+        gp_text_wrapped(buf, 2, 0, text.text);
     gp_buf_free(&text);
     for (i = 0; i < table.columns && json_array_size(laws); i++)
         gp_table_add(&table, heads[i]);
@@ -118,6 +123,13 @@ void gp_markdown_bands(struct gp_buf *buf, const struct gp_summary *summary)
                       "and which arithmetic explains it, in how many sums. "
                       "%s.\n",
                       text.text);
+    gp_buf_free(&text);
+    gp_bands_growth(summary, &text);
+    if (text.len) {
+        gp_buf_str(buf, "\n");
+        gp_escape_markdown(buf, text.text);
+        gp_buf_str(buf, ".\n");
+    }
     gp_buf_free(&text);
     if (json_array_size(laws)) {
         gp_buf_str(buf, "\n");

@@ -59,15 +59,23 @@ static int64_t sums_most(const struct bench *bench)
                             : gp_bound_splits(bench->gemm->k);
 }
 
+/* The relative variance of the measured mean square over the expected. */
+static double mean_square_error2(const struct bench *bench, double kurtosis,
+                                 const struct gp_moments *moments)
+{
+    double n = (double)gp_gemm_count(bench->gemm, GP_C);
+
+    return CLUSTERING * CLUSTERING * (kurtosis - 1) / n +
+           moments->relative_error * moments->relative_error;
+}
+
 /* Chi-square with 2 / error^2 degrees of freedom, upper tail (Laurent and
  * Massart 2000), but never less than the slack for what the law neglects. */
 static double factor(const struct bench *bench, double kurtosis,
                      const struct gp_moments *moments)
 {
-    double n = (double)gp_gemm_count(bench->gemm, GP_C);
     double x = -log(bench->p);
-    double error2 = CLUSTERING * CLUSTERING * (kurtosis - 1) / n +
-                    moments->relative_error * moments->relative_error;
+    double error2 = mean_square_error2(bench, kurtosis, moments);
 
     return fmax(FACTOR, sqrt(1 + sqrt(2 * x * error2) + x * error2));
 }
@@ -156,7 +164,7 @@ static void set_up(const struct gp_evidence *evidence, struct bench *bench)
 struct nearest {
     const struct candidate *candidate;
     int64_t sums;
-    double expected;
+    double expected, one_sum;
 };
 
 /* How far a measured rms is from an expected one; both may be 0. */
@@ -170,7 +178,7 @@ static double distance(double rms, double expected)
 static struct nearest nearest_of(const struct bench *bench, double rms,
                                  bool asked)
 {
-    struct nearest found = {NULL, 1, 0};
+    struct nearest found = {NULL, 1, 0, 0};
     double off = INFINITY;
 
     for (int c = 0; c < bench->count; c++) {
@@ -181,18 +189,27 @@ static struct nearest nearest_of(const struct bench *bench, double rms,
             double expected = expect(bench, candidate, s).rms;
             double here = distance(rms, expected);
             if (!found.candidate || here < off - 0.05) {
-                found = (struct nearest){candidate, s, expected};
+                found = (struct nearest){candidate, s, expected, expected};
                 off = here;
             }
         }
     }
+    /* In the accumulator more sums err less, and one is the most. */
+    if (found.candidate && !bench->in_output)
+        found.one_sum = expect(bench, found.candidate, 1).rms;
     return found;
 }
 
-static void name(struct gp_finding *finding, struct nearest nearest)
+static void name(const struct bench *bench, struct gp_finding *finding,
+                 struct nearest nearest)
 {
     finding->sums = nearest.sums;
     finding->expected = nearest.expected;
+    finding->one_sum = nearest.one_sum;
+    /* Half the relative error of the mean square. */
+    finding->uncertain = sqrt(mean_square_error2(bench, CHAIN_KURTOSIS,
+                                                 nearest.candidate->moments)) /
+                         2;
     snprintf(finding->law, sizeof finding->law, "%s",
              nearest.candidate->law->name);
 }
@@ -202,6 +219,7 @@ static bool rms_fails(struct bench *bench, const struct gp_accuracy *accuracy,
 {
     double rms = accuracy->deviation.rms;
     const struct candidate *first = bench->candidates;
+    double one;
     bool taken = false;
 
     /* What explains nothing is held against what was asked for. */
@@ -216,7 +234,8 @@ static bool rms_fails(struct bench *bench, const struct gp_accuracy *accuracy,
     }
     if (taken)
         return false;
-    name(finding, (struct nearest){first, 1, expect(bench, first, 1).rms});
+    one = expect(bench, first, 1).rms;
+    name(bench, finding, (struct nearest){first, 1, one, one});
     gp_finding_say(finding, GP_FAIL,
                    "the rms error is %.3g of |A||B|, %.3g times what %s gives "
                    "at k = %lld",
@@ -373,7 +392,8 @@ static void judge(const struct gp_evidence *evidence,
              "statistical (p < %.1e)", evidence->false_alarm);
     for (int64_t v = evidence->outputs - 1; v >= 0; v--) {
         const struct gp_accuracy *accuracy = &evidence->accuracy[v];
-        name(finding, nearest_of(&bench, accuracy->deviation.rms, false));
+        name(&bench, finding,
+             nearest_of(&bench, accuracy->deviation.rms, false));
         finding->value = accuracy->deviation.rms;
         finding->limit = 0;
         finding->where.repeat = evidence->first_repeat[v];

@@ -86,13 +86,15 @@ struct gp_member {
     const struct gp_run *run;
     const struct gp_digest *digests;
     int64_t variants;
-    int64_t group; /* set by the relation: equal bits, equal number */
+    int64_t group; /* set by the relation: equal bits, equal number; -1: its
+                      bits are not compared */
 };
 
 struct gp_relation {
     const char *name;
     const char *help;
-    /* Do two runs of one problem differ in this relation's axis alone? */
+    /* Do two runs of one problem differ in this relation's axis alone? NULL:
+     * it is no relation within a problem, and has no judge() either. */
     bool (*related)(const struct gp_run *a, const struct gp_run *b);
     bool (*applies)(const struct gp_family *family);
     /* Judge at least two members; sets their groups. */
@@ -104,7 +106,24 @@ struct gp_relation {
  * of appearance; returns how many there are. */
 int64_t gp_member_groups(struct gp_member *members, size_t count);
 
-extern const struct gp_relation gp_relation_workspace, gp_relation_flag;
+extern const struct gp_relation gp_relation_workspace, gp_relation_flag,
+    gp_relation_growth;
 extern const struct gp_relation *const gp_relations[]; /* ended by NULL */
+
+/* --- The relation growth -------------------------------------------------- */
+
+/* One run: its rms error, that of one sum under the law that explains it, and
+ * the standard error of the logarithm of their ratio. */
+struct gp_growth {
+    int64_t k;
+    double rms, expected, error;
+};
+
+enum { GP_GROWTH_LEAST = 4 }; /* sizes of k */
+
+/* Judge the runs of one case that differ in their sizes and seeds alone.
+ * False, and nothing said, where there are too few sizes. */
+bool gp_growth_judge(const struct gp_growth *points, size_t count,
+                     double false_alarm, struct gp_finding *finding);
 
 #endif

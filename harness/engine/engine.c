@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/engine/delivered.h"
+#include "harness/engine/growth.h"
 #include "harness/engine/prefetch.h"
 #include "harness/engine/relate.h"
 
@@ -24,6 +25,7 @@ struct state {
     size_t have_count;
     struct gp_required required;
     struct gp_delivered delivered;
+    struct gp_growing growing;
     double false_alarm; /* of one judgement */
     json_t *tested;     /* "backend type" -> true once judged */
 };
@@ -306,6 +308,7 @@ static int one_run(struct state *state, struct gp_result *result,
         gp_journal_run(engine->journal, result, err) != 0)
         return -1;
     gp_delivered_keep(&state->delivered, result);
+    gp_growing_keep(&state->growing, result);
     for (int i = 0; i < result->findings_count; i++) {
         if (result->findings[i].verdict == GP_SKIP)
             continue; /* nothing was judged */
@@ -415,6 +418,7 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
     state->false_alarm = gp_judge_false_alarm(plan);
     gp_required_open(&state->required, plan);
     gp_delivered_open(&state->delivered);
+    gp_growing_open(&state->growing);
     problems = needed(engine, &problems_count);
     gp_prefetch_open(&state->prefetch, problems, problems_count);
     for (size_t at = 0; at < plan->runs_count && status == 0;) {
@@ -431,10 +435,15 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
         status = gp_journal_workspace(engine->journal, engine->pool,
                                       engine->pool->workers[i], err);
     if (status == 0)
+        status =
+            gp_growing_end(&state->growing, engine->journal, &state->required,
+                           &state->counts, state->false_alarm, err);
+    if (status == 0)
         status = gp_required_end(&state->required, engine->journal,
                                  &state->counts, &unmet, err);
     gp_required_close(&state->required);
     gp_delivered_close(&state->delivered);
+    gp_growing_close(&state->growing);
     *ret_counts = state->counts;
     *ret_untested = unmet > 0 || untested(state->tested);
     json_decref(state->tested);

@@ -418,6 +418,8 @@ int gp_journal_relation(struct gp_journal *journal,
     set_flags(record, finding->flags);
     for (size_t i = 0; i < count; i++) {
         gp_json_append(ids, gp_json_text(members[i].run->id));
+        if (members[i].group < 0)
+            continue;
         if (members[i].group == (int64_t)json_array_size(classes))
             gp_json_append(classes, gp_json_array());
         gp_json_append(json_array_get(classes, (size_t)members[i].group),
@@ -425,6 +427,12 @@ int gp_journal_relation(struct gp_journal *journal,
     }
     gp_json_set(record, "members", ids);
     gp_json_set(record, "classes", classes);
+    if (finding->false_alarm > 0) {
+        gp_json_set_real(record, "value", finding->value);
+        gp_json_set_real(record, "limit", finding->limit);
+        gp_json_set_str(record, "evidence", finding->evidence);
+        gp_json_set_real(record, "false_alarm", finding->false_alarm);
+    }
     gp_json_set_str(record, "text", finding->text);
     return append(journal, record, err);
 }

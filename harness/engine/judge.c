@@ -210,7 +210,10 @@ double gp_judge_false_alarm(const struct gp_plan *plan)
         judged +=
             gp_check_band.applies(plan->runs[i].problem->family) &&
             gp_gemm_count(&plan->runs[i].problem->gemm, GP_C) >= GP_BAND_LEAST;
-    return GP_FALSE_ALARM / fmax(judged, 1);
+    /* And the relation growth, of at least four runs each. Sums of so many
+     * shares are rounded. */
+    judged += floor(judged / GP_GROWTH_LEAST);
+    return GP_FALSE_ALARM / fmax(judged, 1) * (1 - 0x1p-20);
 }
 
 bool gp_judge_required(const struct gp_run *run, const char *check)

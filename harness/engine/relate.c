@@ -71,7 +71,8 @@ int gp_relate(struct gp_journal *journal, struct gp_required *required,
 
     for (const struct gp_relation *const *relation = gp_relations;
          *relation && status == 0; relation++)
-        if ((*relation)->applies(results->run->problem->family))
+        if ((*relation)->related &&
+            (*relation)->applies(results->run->problem->family))
             status = relate(&all, *relation, err);
     return status;
 }

@@ -114,3 +114,26 @@ everything() {
     "$GEMMPROOF" report o > /dev/full 2> stderr || status=$?
     [ "$status" -ne 0 ]
 }
+
+@test "errors measured over expected, and how probable a false alarm is" {
+    cat >k.yaml <<'EOF'
+suite: k
+about: four sizes of k, and a product with too few results
+cases:
+  - name: k
+    sizes: [[32, 32, 16], [32, 32, 32], [32, 32, 64], [32, 32, 128], [8, 8, 8]]
+    types: [f32, f16]
+    modes: [default]
+    repeats: 1
+EOF
+    ends 0 run k.yaml --backend simulated --out k
+    ends 0 report k
+    grep -q '  8 runs judged by statistics: the probability' stdout
+    tr '\n' ' ' <stdout | grep -q '; 2 more could  *not  *be  *judged'
+    grep -q 'growth with k: 2 groups of sizes, 0 grow too fast' stdout
+    jq -e '(.bands | length == 8 and all(.least > 0.5 and .most < 1.5)) and
+        .false_alarm <= 1e-6 and .false_alarm > 0.9e-6' k/report.json
+    # No pass in silence.
+    [ "$(jq -r 'select(.m == 8) | .findings[] | select(.check == "band") |
+        .verdict' k/results.jsonl | sort -u)" = skip ]
+}

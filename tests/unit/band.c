@@ -287,8 +287,36 @@ Test(band, a_plan_shares_one_probability)
     plan_run(&plan, "f32.nn.32x31x64.dense.s1/simulated/default");
     plan_run(&plan, "f32.nn.32x32x64.exact.s1/simulated/default");
     plan_run(&plan, "f16.nn.99x32x64.grid.s1/simulated/default");
-    cr_expect_float_eq(gp_judge_false_alarm(&plan), 5e-7, 1e-12);
+    cr_expect_float_eq(gp_judge_false_alarm(&plan), 5e-7, 1e-11);
     gp_plan_free(&plan);
+}
+
+/* --- Growth with k -------------------------------------------------------- */
+
+/* Errors go with k^(1/2) where the law says k^0: 1/2 is over 1/4. */
+Test(band, growth_by_hand)
+{
+    struct gp_growth points[6];
+    struct gp_finding finding = {0};
+
+    for (int i = 0; i < 6; i++)
+        points[i] =
+            (struct gp_growth){64 << i, 1e-8 * sqrt(64 << i), 4e-8, 1e-3};
+    cr_expect(gp_growth_judge(points, 6, 1e-9, &finding));
+    cr_expect(finding.flags & GP_OBSERVED);
+    cr_expect_float_eq(finding.value, 0.5, 1e-9);
+    /* sum (i - 2.5)^2 = 17.5, in units of log 2 */
+    cr_expect_float_eq(finding.limit,
+                       0.25 + sqrt(2 * log(2e9)) * 1e-3 / (sqrt(17.5) * log(2)),
+                       1e-9);
+    for (int i = 0; i < 6; i++)
+        points[i].expected = 3e-8 * sqrt(64 << i);
+    finding = (struct gp_finding){0};
+    cr_expect(gp_growth_judge(points, 6, 1e-9, &finding));
+    cr_expect_eq(finding.flags, 0);
+    for (int i = 0; i < 6; i++) /* three sizes, twice */
+        points[i].k = 64 << i % 3;
+    cr_expect(!gp_growth_judge(points, 6, 1e-9, &finding));
 }
 
 /* --- The sums over z ------------------------------------------------------ */
