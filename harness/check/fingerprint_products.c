@@ -96,13 +96,13 @@ static const struct emulation {
     enum gp_probe probe;
     double right_least, right_most, bits_least, bits_most;
 } emulations[] = {
-    {"3xtf32", GP_PROBE_ONE_HOT, 0.6, 0.9, 22, 24},
-    {"3xtf32", GP_PROBE_PRODUCT, 0.4, 0.7, 20, 22.3},
-    {"bf16x3", GP_PROBE_ONE_HOT, 0, 0.2, 16, 18.5},
-    {"bf16x3", GP_PROBE_PRODUCT, 0, 0.1, 15, 17.5},
-    {"bf16x6", GP_PROBE_PRODUCT, 0.85, 0.99, 22, 24},
-    {"bf16x9", GP_PROBE_PRODUCT, 0.99, 1, 22.3, 24},
-    {"bf16x9", GP_PROBE_PRODUCT, 0.45, 0.75, 22.3, 24},
+    {"3xtf32", GP_PROBE_ONE_HOT, 0.35, 0.65, 22.5, 23.5},
+    {"3xtf32", GP_PROBE_PRODUCT, 0.2, 0.5, 20.5, 22.5},
+    {"bf16x3", GP_PROBE_ONE_HOT, 0, 0.1, 16.5, 18},
+    {"bf16x3", GP_PROBE_PRODUCT, 0, 0.1, 14.5, 17},
+    {"bf16x6", GP_PROBE_PRODUCT, 0.85, 0.99, 23, 24},
+    {"bf16x9", GP_PROBE_PRODUCT, 0.99, 1, 23.5, 24},
+    {"bf16x9", GP_PROBE_PRODUCT, 0.52, 0.75, 22.7, 23.7},
 };
 
 static const char *emulation_of(const struct gp_evidence *evidence,

@@ -38,6 +38,7 @@ struct sums {
     int64_t looked_at;
     int64_t near[PLACES], near_cut[PLACES]; /* the terms side by side */
     int64_t far, far_cut;                   /* ABOVE alone */
+    int64_t exact_cut; /* cut after they were aligned without loss */
     int64_t other, first_cut, first_other;
 };
 
@@ -48,9 +49,12 @@ static void look_at_sum(const struct gp_type *out, int64_t test, int64_t at,
     int place = made.small > 0 ? ABOVE : made.small > -0.5 ? QUARTER : BELOW;
     double unit = ldexp(1, 1 - out->precision);
     double right = made.sign * (place == ABOVE ? 1 + unit : 1 - unit / 2);
-    bool cut = got == made.sign;
+    /* What a unit gives that aligns without loss and cuts the sum. */
+    bool exact = place == BELOW && got == made.sign * (1 - unit);
+    bool cut = got == made.sign || exact;
 
     sums->looked_at++;
+    sums->exact_cut += exact;
     if (cut && sums->first_cut < 0)
         sums->first_cut = at;
     if (!cut && got != right) {
@@ -95,7 +99,9 @@ static void print_cut(const struct gp_type *out, const struct sums *sums,
     if (sums->far && sums->far_cut < sums->far && sums->near_cut[ABOVE])
         snprintf(split, sizeof split,
                  ", but to nearest between far places: k is split");
-    if (sums->near[QUARTER] && sums->near[BELOW])
+    if (sums->exact_cut)
+        snprintf(to, size, "sums cut towards zero");
+    else if (sums->near[QUARTER] && sums->near[BELOW])
         snprintf(to, size,
                  "sums cut as in a tensor core that keeps %s%d fraction "
                  "bits%s",

@@ -58,12 +58,11 @@ static void operands(const struct made *made, int at, double *ret_a,
     cr_assert_eq(found, 1);
 }
 
-static void make(struct made *made, const char *op, const char *family,
-                 const char *rest, enum way way)
+static void make_plan(struct made *made, const char *op, const char *family,
+                      const char *rest)
 {
     struct gp_err err = {0};
     char id[160];
-    double a = 0, b = 0;
 
     memset(made, 0, sizeof *made);
     snprintf(id, sizeof id, "f32.%s.%dx%dx40.%s.s1/cublas%s", op, M, N, family,
@@ -72,9 +71,34 @@ static void make(struct made *made, const char *op, const char *family,
     cr_assert_eq(gp_reference_make(&made->reference, &made->run->problem->gemm,
                                    made->run->problem->family, 1, &err),
                  0, "%s", err.text);
+}
+
+static void make(struct made *made, const char *op, const char *family,
+                 const char *rest, enum way way)
+{
+    double a = 0, b = 0;
+
+    make_plan(made, op, family, rest);
     for (int at = 0; at < COUNT; at++) {
         operands(made, at, &a, &b);
         made->output[at] = (float)(read_by(a, way) * read_by(b, way));
+    }
+}
+
+/* The sum of all products in FP64, which is exact here, then rounded or cut to
+ * FP32. */
+static void make_terms(struct made *made, const char *family, const char *rest,
+                       bool cut)
+{
+    make_plan(made, "nn", family, rest);
+    for (int at = 0; at < COUNT; at++) {
+        const float *a = made->reference.a, *b = made->reference.b;
+        double sum = 0;
+        for (int64_t l = 0; l < made->reference.gemm.k; l++)
+            sum += (double)a[at % M + l * M] * (double)b[l + at / M * 40];
+        made->output[at] = (float)sum;
+        if (cut && fabs((double)made->output[at]) > fabs(sum))
+            made->output[at] = nextafterf(made->output[at], 0);
     }
 }
 
@@ -241,6 +265,155 @@ Test(fingerprint, bits_read)
     bits = judged(&made).value;
     cr_assert(bits > 6.5 && bits < 9, "%g", bits);
     drop(&made);
+}
+
+static void expect_clause(const char *family, const char *rest, enum way way,
+                          enum gp_verdict verdict, const char *clause)
+{
+    struct made made;
+    struct gp_finding finding;
+
+    make(&made, "tn", family, rest, way);
+    finding = judged(&made);
+    if (finding.verdict != verdict || strcmp(finding.clause, clause) != 0)
+        cr_assert_fail("%s %s way %d: %s '%s', not '%s': %s", rest, family, way,
+                       gp_verdict_name(finding.verdict), finding.clause, clause,
+                       finding.text);
+    cr_assert_str_eq(finding.delivered, "");
+    drop(&made);
+}
+
+/* Ties tell the roundings apart that random operands do not. */
+Test(fingerprint, how_operands_are_rounded)
+{
+    static const char *const clauses[WAYS] = {"",
+                                              "ties to even",
+                                              "ties away",
+                                              "low bits cut",
+                                              "ties to even",
+                                              "low bits cut"};
+
+    for (int way = FP32; way < WAYS; way++) {
+        expect_clause("tie", "/tf32", (enum way)way,
+                      way >= BF16_EVEN ? GP_FAIL : GP_PASS, clauses[way]);
+        expect_clause("tie", "/pedantic", (enum way)way,
+                      way == FP32 ? GP_PASS : GP_FAIL, clauses[way]);
+    }
+}
+
+/* The first bit lost is the number of bits kept. */
+Test(fingerprint, how_many_bits_are_kept)
+{
+    static const char *const clauses[WAYS] = {
+        "all 24 bits kept", "11 bits kept", "11 bits kept",
+        "11 bits kept",     "8 bits kept",  "8 bits kept"};
+
+    for (int way = FP32; way < WAYS; way++)
+        expect_clause("bit-scan", "/tf32", (enum way)way,
+                      way >= BF16_EVEN ? GP_FAIL : GP_PASS, clauses[way]);
+}
+
+/* x as a sum of numbers of so many bits, the largest first. */
+static void split(double x, int bits, int count, double *ret_parts)
+{
+    for (int p = 0; p < count; p++) {
+        ret_parts[p] = gp_round_to(x, bits, -126);
+        x -= ret_parts[p];
+    }
+}
+
+/* ab by products of parts p, q with p + q < orders, the small ones first,
+ * added in FP32. */
+static float by_parts(double a, double b, int bits, int count, int orders)
+{
+    double x[3], y[3];
+    float sum = 0;
+
+    split(a, bits, count, x);
+    split(b, bits, count, y);
+    for (int order = orders - 1; order >= 0; order--)
+        for (int p = 0; p < count; p++)
+            if (order - p >= 0 && order - p < count)
+                sum += (float)(x[p] * y[order - p]);
+    return sum;
+}
+
+/* Emulations are named by how often and how far they are wrong. */
+Test(fingerprint, emulations)
+{
+    static const struct {
+        const char *family, *name;
+        int bits, count, orders;
+    } rows[] = {
+        {"product", "3xtf32", 11, 2, 2}, {"one-hot", "3xtf32", 11, 2, 2},
+        {"product", "bf16x3", 8, 2, 2},  {"one-hot", "bf16x3", 8, 2, 2},
+        {"product", "bf16x6", 8, 3, 3},
+    };
+    struct made made;
+    struct gp_finding finding;
+    double a = 0, b = 0;
+
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        make(&made, "nn", rows[r].family, "/pedantic", FP32);
+        for (int at = 0; at < COUNT; at++) {
+            operands(&made, at, &a, &b);
+            made.output[at] =
+                by_parts(a, b, rows[r].bits, rows[r].count, rows[r].orders);
+        }
+        finding = judged(&made);
+        cr_assert_str_eq(finding.delivered, rows[r].name, "%s: %s",
+                         rows[r].family, finding.text);
+        cr_assert_eq(finding.verdict, GP_FAIL);
+        drop(&made);
+    }
+}
+
+/* A mode that is an emulation may be wrong in the last bits, and no more. */
+Test(fingerprint, an_emulation_asked_for)
+{
+    struct made made;
+    double a = 0, b = 0;
+
+    for (int orders = 5; orders >= 2; orders--) {
+        make(&made, "nn", "product", "/bf16x9", FP32);
+        for (int at = 0; at < COUNT; at++) {
+            operands(&made, at, &a, &b);
+            made.output[at] = by_parts(a, b, 8, 3, orders);
+        }
+        cr_assert_eq(judged(&made).verdict, orders >= 3 ? GP_PASS : GP_FAIL,
+                     "%d: %s", orders, judged(&made).text);
+        drop(&made);
+    }
+}
+
+/* Two terms, added by units of three kinds. */
+Test(fingerprint, how_sums_are_rounded)
+{
+    static const char *const clauses[] = {"one rounding at the end",
+                                          "sums cut towards zero"};
+    struct made made;
+    struct gp_finding finding;
+
+    for (int cut = 0; cut < 2; cut++) {
+        make_terms(&made, "two-term", "/pedantic", cut);
+        finding = judged(&made);
+        cr_assert_str_eq(finding.clause, clauses[cut], "%s", finding.text);
+        cr_assert_eq(finding.verdict, cut ? GP_FAIL : GP_PASS);
+        drop(&made);
+        make_terms(&made, "two-term", "/tf32", cut);
+        cr_assert_eq(judged(&made).verdict, GP_PASS);
+        /* One that is neither is no proof in TF32, and one in FP32. */
+        made.output[5] *= 1 + 0x1p-20f;
+        finding = judged(&made);
+        cr_assert(finding.verdict == GP_PASS && finding.flags & GP_OBSERVED);
+        cr_assert_not_null(strstr(finding.clause, "1 of 384"));
+        drop(&made);
+        make_terms(&made, "two-term", "/pedantic", 0);
+        made.output[5] *= 1 + 0x1p-20f;
+        finding = judged(&made);
+        cr_assert(finding.verdict == GP_FAIL && finding.where.i == 5);
+        drop(&made);
+    }
 }
 
 Test(fingerprint, judges_the_probes_alone)
