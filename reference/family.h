@@ -150,9 +150,11 @@ void gp_family_zeros_column(const struct gp_family_args *args, int64_t j,
                             double *to);
 void gp_family_range_column(const struct gp_family_args *args, int64_t j,
                             double *to);
+int gp_family_probe_accept(const struct gp_gemm *gemm, struct gp_err *err);
 int gp_family_tie_accept(const struct gp_gemm *gemm, struct gp_err *err);
 int gp_family_tests_accept(const struct gp_gemm *gemm, struct gp_err *err);
 int gp_family_zeros_accept(const struct gp_gemm *gemm, struct gp_err *err);
+int gp_family_range_accept(const struct gp_gemm *gemm, struct gp_err *err);
 void gp_family_dense_column(const struct gp_family_args *args, int64_t j,
                             double *to);
 void gp_family_grid(const struct gp_gemm *gemm, int *ret_a, int *ret_b);

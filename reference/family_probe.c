@@ -11,6 +11,14 @@ bool gp_family_probe_in_a(const struct gp_gemm *gemm)
     return gemm->m >= gemm->n;
 }
 
+int gp_family_probe_accept(const struct gp_gemm *gemm, struct gp_err *err)
+{
+    if (gemm->m == 0 || gemm->n == 0)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "a probe needs a result: m and n of at least 1");
+    return gp_family_accept_plain(gemm, err);
+}
+
 /* The part of a position that all vectors share. */
 static uint64_t position_key(uint64_t seed, int64_t batch)
 {
@@ -205,7 +213,7 @@ int gp_family_tie_accept(const struct gp_gemm *gemm, struct gp_err *err)
                           "the family tie needs operands that a narrower type "
                           "could round: %s is the narrowest there is",
                           gemm->in->name);
-    return gp_family_accept_plain(gemm, err);
+    return gp_family_probe_accept(gemm, err);
 }
 
 /* --- zeros and range -------------------------------------------------------
@@ -258,13 +266,25 @@ int gp_family_zeros_accept(const struct gp_gemm *gemm, struct gp_err *err)
     if (gemm->k < 2)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "the family zeros needs k of at least 2");
-    return gp_family_accept_plain(gemm, err);
+    return gp_family_probe_accept(gemm, err);
 }
 
 /* Within FP16, to which a mode may convert. */
 int gp_family_range_span(const struct gp_gemm *gemm)
 {
     return gemm->in->bytes == 8 ? 30 : gemm->in->precision == 11 ? 6 : 12;
+}
+
+/* Sums of k terms below 4 must stay within the output, however they are
+ * rounded: FP16 ends at 65504. */
+int gp_family_range_accept(const struct gp_gemm *gemm, struct gp_err *err)
+{
+    if (gemm->out->emax < 24 && gemm->k > 8192)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "the family range needs k of at most 8192 with %s "
+                          "results",
+                          gemm->out->name);
+    return gp_family_probe_accept(gemm, err);
 }
 
 void gp_family_range_column(const struct gp_family_args *args, int64_t j,

@@ -34,7 +34,7 @@ int gp_family_tests_accept(const struct gp_gemm *gemm, struct gp_err *err)
     if (gemm->k < SEGMENT_LEAST)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "this family needs k of at least %d", SEGMENT_LEAST);
-    return gp_family_accept_plain(gemm, err);
+    return gp_family_probe_accept(gemm, err);
 }
 
 /* Where the terms of a segment begin: somewhere in it, three places before

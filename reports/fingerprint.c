@@ -70,8 +70,7 @@ static void add_clause(json_t *row, const json_t *run, const json_t *finding)
 
     if (json_object_get(finding, "clause"))
         gp_buf_str(&clause, text_of(finding, "clause"));
-    else if (!*text_of(finding, "delivered") ||
-             strstr(text_of(finding, "text"), "bits read"))
+    else if (strcmp(family, "one-hot") == 0 || strcmp(family, "product") == 0)
         clause_from_text(run, finding, &clause);
     /* Other seeds may show something else. */
     if (clause.len && !*before)

@@ -259,7 +259,8 @@ static bool is_enough(const struct gp_evidence *evidence,
                       const struct tally *tally, int reading)
 {
     const struct gp_arithmetic *promise = &evidence->run->row.arithmetic;
-    int own = evidence->reference->gemm.in->precision;
+    const struct gp_gemm *gemm = &evidence->reference->gemm;
+    int own = gemm->in->precision;
     int asked = promised_bits(evidence);
 
     if (reading == 0)
@@ -268,8 +269,11 @@ static bool is_enough(const struct gp_evidence *evidence,
         return gp_readings[reading].precision >= asked &&
                (gp_readings[reading].emin <= promise->input_emin ||
                 !promise->input_precision);
+    if (promise->per_term > 0) /* of fixed point: (4 k + 1) 2^-53 */
+        return bits_read(gemm, tally) >=
+               asked - log2(promise->per_term * (double)gemm->k + 1);
     return (asked < own || promise->terms > 1) &&
-           bits_read(&evidence->reference->gemm, tally) >= asked - 2;
+           bits_read(gemm, tally) >= asked - 2;
 }
 
 void gp_fingerprint_products(const struct gp_evidence *evidence,

@@ -27,6 +27,19 @@ static int64_t test_at(const struct gp_gemm *gemm,
     return gp_family_test_of(tests, index % gemm->m, index / gemm->m % gemm->n);
 }
 
+bool gp_fingerprint_may_round(const struct gp_run *run)
+{
+    const struct gp_arithmetic *promise = &run->row.arithmetic;
+    const struct gp_type *out = run->problem->gemm.out;
+
+    if (run->problem->family->probe == GP_PROBE_TWO_TERM)
+        return promise->per_term > 0 ||
+               (promise->tensor &&
+                strcmp(promise->accumulator, out->name) == 0);
+    return out->bytes == 2 &&
+           (promise->in_output || strcmp(promise->accumulator, "f16") == 0);
+}
+
 /* --- two-term -------------------------------------------------------------
  */
 
@@ -117,11 +130,7 @@ void gp_fingerprint_two_term(const struct gp_evidence *evidence,
     const struct gp_arithmetic *promise = &evidence->run->row.arithmetic;
     struct sums sums = look_at_sums(evidence);
     bool right = sums.first_cut < 0 && !sums.other;
-    /* A tensor core may cut sums that it hands out as they are. Every other
-     * unit, and the conversion to a narrower output, rounds to nearest. */
-    bool may = promise->tensor && gemm->in->bytes < 8 &&
-               (gemm->out->precision == 24 ||
-                strcmp(promise->accumulator, gemm->out->name) == 0);
+    bool may = gp_fingerprint_may_round(evidence->run);
     char words[160];
 
     if (right)
@@ -328,21 +337,12 @@ static void print_split(const struct gp_evidence *evidence,
         print_windows(windows, split, to, size);
 }
 
-/* May partial sums be held in so few bits? */
-static bool may_split(const struct gp_evidence *evidence)
-{
-    const struct gp_arithmetic *promise = &evidence->run->row.arithmetic;
-
-    return evidence->reference->gemm.out->bytes == 2 &&
-           (promise->in_output || strcmp(promise->accumulator, "f16") == 0);
-}
-
 void gp_fingerprint_split(const struct gp_evidence *evidence,
                           struct gp_finding *finding)
 {
     const struct gp_gemm *gemm = &evidence->reference->gemm;
     struct windows windows = {.first_lost = -1};
-    bool may = may_split(evidence);
+    bool may = gp_fingerprint_may_round(evidence->run);
     char words[160];
 
     gp_family_tests_plan(gemm, &windows.tests);

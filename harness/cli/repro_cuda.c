@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "harness/base/shm.h"
+#include "harness/check/fingerprint.h"
 #include "harness/check/measure.h"
 #include "harness/cli/repro.h"
 #include "harness/engine/pool.h"
@@ -44,10 +45,20 @@ static int check_run(const struct gp_run *run, struct gp_err *err)
     return 0;
 }
 
+/* Has every result one possible value? */
+static bool is_exact(const struct gp_run *run)
+{
+    const struct gp_family *family = run->problem->family;
+
+    return family->exact || ((family->probe == GP_PROBE_TWO_TERM ||
+                              family->probe == GP_PROBE_SPLIT_FINDER) &&
+                             !gp_fingerprint_may_round(run));
+}
+
 static void print_head(const struct gp_run *run, const char *version,
                        struct gp_buf *buf)
 {
-    bool exact = run->problem->family->exact;
+    bool exact = is_exact(run);
     bool probe = run->problem->family->one_term;
 
     gp_buf_printf(
@@ -82,8 +93,8 @@ static void print_head(const struct gp_run *run, const char *version,
         " */\n",
         version, run->id, run->repeats,
         exact ? " *   exact        an element that is not the only possible "
-                "result: no order of\n"
-                " *                summation rounds on these operands\n"
+                "result, whatever\n"
+                " *                the order of summation\n"
               : "",
         probe ? " *   fingerprint  operands read with fewer bits than was "
                 "asked for: each result\n"
@@ -315,7 +326,7 @@ int gp_repro_cuda(const struct gp_run *run, const char *version,
                   struct gp_buf *buf, struct gp_err *err)
 {
     const struct gp_family *family = run->problem->family;
-    const struct gp_repro_choice choice = {family->name, family->exact,
+    const struct gp_repro_choice choice = {family->name, is_exact(run),
                                            family->one_term};
     struct gp_buf definitions = {0}, own = {0}, call = {0};
     const char *name;

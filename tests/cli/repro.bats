@@ -21,6 +21,8 @@ ids=(
     f16.nn.40x24x96.exact.s1/cublas/f16-accumulate
     bf16.nt.40x24x96.b2.dense.s1/cublas/default/ws=raw=_61bc
     f32.nn.8x8x64.one-hot.s1/cublas.gemm-ex/pedantic+32f-fast-tf32
+    f16.nt.40x24x96.split-finder.s1/cublas/no-reduced-precision
+    f32.tn.33x31x65.two-term.s1/cublas/pedantic
 )
 
 @test "the command names the run as it is" {

@@ -292,8 +292,19 @@ Test(probes, refused)
     gemm = product_of("bf16", "f32", "nn", 4, 4, 8);
     cr_assert_neq(gp_family_find("tie")->accept(&gemm, &err), 0);
     cr_assert_not_null(strstr(err.text, "bf16 is the narrowest"));
+    gemm = product_of("f16", "f16", "nn", 4, 4, 8193);
+    cr_assert_neq(gp_family_find("range")->accept(&gemm, &err), 0);
+    gemm = product_of("f16", "f32", "nn", 4, 4, 8193);
+    cr_assert_eq(gp_family_find("range")->accept(&gemm, &err), 0);
     gemm = product_of("f64", "f64", "nn", 4, 4, 1);
     cr_assert_neq(gp_family_find("zeros")->accept(&gemm, &err), 0);
+    gemm = product_of("f32", "f32", "nn", 4, 4, 8);
+    for (int side = 0; side < 2; side++) {
+        gemm = product_of("f32", "f32", "nn", side, 1 - side, 8);
+        for (const struct gp_family *row = gp_families; row->name; row++)
+            if (row->probe)
+                cr_assert_neq(row->accept(&gemm, &err), 0, "%s", row->name);
+    }
     gemm = product_of("f32", "f32", "nn", 4, 4, 8);
     gemm.alpha = 2;
     for (const struct gp_family *row = gp_families; row->name; row++)
