@@ -138,7 +138,8 @@ static void one_element(const struct gp_reference *reference,
     ulp = ulp_of(out, ref);
     rounded = out->bytes == 4 ? (double)(float)ref : gp_type_round(out, ref);
     /* The exact result is on the same side of the tie. */
-    sure = fabs(fabs(ref - rounded) - ulp / 2) > reference->error_rel * mag;
+    sure = fabs(fabs(ref - rounded + low) - ulp / 2) >
+           reference->error_rel * mag + reference->error_abs;
     accuracy->sure += sure;
     accuracy->sure_rounded += sure & (got == rounded);
     if (got == rounded)

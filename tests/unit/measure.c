@@ -311,3 +311,44 @@ Test(measure, the_last_of_many)
     free(reference.mag);
     free(d);
 }
+
+/* FP64 results against pairs: 1 + 2^-54 and the like. A result whose tie the
+ * reference cannot decide is not counted among those it decides. */
+Test(measure, the_low_half_of_a_reference_counts)
+{
+    double ref[COUNT], low[COUNT], d[COUNT];
+    struct gp_reference reference = {
+        .gemm = product_of("f64", "f64", "nn", M, N, 5),
+        .ref = ref,
+        .low = low,
+        .error_rel = 0x1p-90};
+    struct gp_bound bound = plain;
+    struct gp_accuracy accuracy;
+
+    set_magnitudes(&reference, 1);
+    for (int i = 0; i < COUNT; i++) {
+        d[i] = ref[i] = 1;
+        low[i] = 0x1p-54;
+    }
+    bound.rel_mag = 0x1p-53;
+    gp_measure(&reference, &bound, d, &accuracy);
+    cr_assert_eq(accuracy.max_ulp, 0.25);
+    cr_assert_eq(accuracy.rounded, COUNT);
+    cr_assert_eq(accuracy.sure, COUNT);
+    cr_assert_eq(accuracy.outside, 0);
+    d[3] += 0x1p-52; /* 3/4 of an ulp, 3/2 of the bound */
+    low[5] = 0x1p-53 - 0x1p-100;
+    gp_measure(&reference, &bound, d, &accuracy);
+    cr_assert_eq(accuracy.max_ulp, 0.75);
+    cr_assert_eq(accuracy.omega, 3 * 0x1p-54);
+    cr_assert_eq(accuracy.rounded, COUNT - 1);
+    cr_assert_eq(accuracy.first_unrounded.index, 3);
+    cr_assert_eq(accuracy.sure, COUNT - 1);
+    cr_assert_eq(accuracy.sure_rounded, COUNT - 2);
+    cr_assert_eq(accuracy.outside, 1);
+    cr_assert_eq(accuracy.worst.index, 3);
+    reference.error_abs = 0x1p-54; /* and now it is on its limit */
+    gp_measure(&reference, &bound, d, &accuracy);
+    cr_assert_eq(accuracy.outside, 0);
+    free(reference.mag);
+}
