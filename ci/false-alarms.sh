@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# How often the checks cry wolf: right workers over cases/tiny.yaml in every
-# mode with SEEDS seeds, and over cases/smoke.yaml with SMOKE_SEEDS. Prints the
-# judgements that were made, the false alarms expected (the sum of the
-# probabilities that statistical findings state; proved ones have none) and
-# those seen, each with its id.
+# How often the checks cry wolf: right workers over cases/tiny.yaml and
+# kinds.yaml in every mode with SEEDS seeds, and over smoke.yaml with
+# SMOKE_SEEDS. Prints the judgements that were made, the false alarms expected
+# (the sum of the probabilities that statistical findings state; proved ones
+# have none) and those seen, each with its id.
 #   BINDIR       where gemmproof and its workers are (build/bin)
-#   SEEDS        seeds 1 to SEEDS of tiny (1000)
+#   SEEDS        seeds 1 to SEEDS of tiny and kinds (1000)
 #   SMOKE_SEEDS  seeds 1 to SMOKE_SEEDS of smoke (20)
-#   BACKENDS     the right workers, for tiny; smoke leaves sm70 and sm80 out
+#   BACKENDS     the right workers; smoke leaves sm70 and sm80 out
 #   OUTDIR       where the journals go (a temporary folder); one that has an
 #                alarm is kept, others are removed
 # Exits 1 if an alarm was seen, 3 if a run ended in an error or was not made.
@@ -44,7 +44,7 @@ variant() {
         }'
 }
 
-for file in cases/tiny.yaml cases/smoke.yaml; do
+for file in cases/tiny.yaml cases/kinds.yaml cases/smoke.yaml; do
     if [ "$(grep -c 'name:' "$file")" -ne "$(grep -c '^  - name:' "$file")" ]; then
         echo "false-alarms: $file has a case that does not begin with a" \
             "line '  - name:', after which its seeds would go" >&2
@@ -86,6 +86,7 @@ smoke=$(tr , '\n' <<<"$backends" | grep -v 'sm[78]0' | paste -sd,)
 {
     plan smoke cases/smoke.yaml "$smoke_seeds" "" "$smoke"
     plan tiny cases/tiny.yaml "$seeds" "$modes" "$backends"
+    plan kinds cases/kinds.yaml "$seeds" "$modes" "$backends"
 } >"$out/plan" || exit 2
 # shellcheck disable=SC2016 # $1 and $2 are of the inner shell
 xargs -0 -n 2 -P "$(nproc)" bash -c 'one "$1" "$2"' - <"$out/plan"

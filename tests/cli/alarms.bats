@@ -23,10 +23,11 @@ alarms() {
     sum="$(awk '/^[0-9]+ judgements by / { sum += $1 } END { print sum }' told)"
     same "$sum" "$(tail -n 1 told | cut -d ' ' -f 1)"
     [ "$sum" -gt 10000 ]
-    for check in bound exact fingerprint guard repeat flag workspace; do
+    for check in bound exact band special fingerprint guard repeat flag \
+        workspace; do
         grep -q "^[1-9][0-9]* judgements by $check$" told
     done
-    grep -q ' 0 errors; 0 of 2 case files did not end' told
+    grep -q ' 0 errors; 0 of 3 case files did not end' told
     # As many seeds as were asked for, in every mode.
     grep -c 'seeds: {from: 1, to: 2}' o/tiny-1.yaml > have
     grep -c '^  - name:' "$ROOT/cases/tiny.yaml" | diff - have

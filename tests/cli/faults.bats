@@ -16,7 +16,7 @@ table() {
     }
     planted="$(awk -F '\t' '!/^#/ && $2 != "-"' "$ROOT/tests/faults.tsv" |
         wc -l)"
-    [ "$planted" -ge 140 ]
+    [ "$planted" -ge 300 ]
     same "$planted/$planted planted faults caught" "$(tail -n 1 told)"
     same "$planted" "$(grep -c '^caught ' told)"
 }
