@@ -77,7 +77,8 @@ struct pass {
     struct gp_map map;
     struct spread wrong, right; /* of finite values */
     int64_t infinite, all_bits; /* of those that are not finite */
-    int64_t toward_zero, one_bit;
+    /* Of the wrong ones that were kept. */
+    size_t toward_zero, one_bit;
     double max_ulp;
 };
 
@@ -147,24 +148,39 @@ static void take_wrong(struct pass *pass, const void *output,
                        const struct gp_element *element)
 {
     const struct gp_type *out = pass->reference->gemm.out;
-    uint64_t bits = gp_type_bits(out, output, element->index), right;
-    double ref = element->ref, rounded = gp_type_round(out, ref);
 
     gp_map_mark(&pass->map, element->index);
     keep_worst(pass->explanation, element);
-    if (!isfinite(element->got)) {
-        pass->explanation->not_finite++;
-        pass->infinite += isinf(element->got) != 0;
-        pass->all_bits += bits == UINT64_MAX >> (64 - 8 * out->bytes);
+    if (isfinite(element->got)) {
+        spread_add(&pass->wrong, &pass->reference->gemm, element);
         return;
     }
-    gp_type_store(out, &rounded, &right, 1);
-    right = gp_type_bits(out, &right, 0);
-    pass->one_bit += __builtin_popcountll(bits ^ right) == 1;
-    pass->toward_zero += fabs(element->got) < fabs(ref);
-    pass->max_ulp =
-        fmax(pass->max_ulp, fabs(element->got - ref) / gp_type_ulp(out, ref));
-    spread_add(&pass->wrong, &pass->reference->gemm, element);
+    pass->explanation->not_finite++;
+    pass->infinite += isinf(element->got) != 0;
+    pass->all_bits += gp_type_bits(out, output, element->index) ==
+                      UINT64_MAX >> (64 - 8 * out->bytes);
+}
+
+static uint64_t bits_of(const struct gp_type *type, double x)
+{
+    uint64_t bits = 0;
+
+    gp_type_store(type, &x, &bits, 1);
+    return gp_type_bits(type, &bits, 0);
+}
+
+static void study_errors(struct pass *pass)
+{
+    const struct gp_type *out = pass->reference->gemm.out;
+
+    for (size_t s = 0; s < pass->wrong.count; s++) {
+        const struct gp_suspect *at = &pass->wrong.items[s];
+        uint64_t changed = bits_of(out, at->got) ^ bits_of(out, at->ref);
+        pass->one_bit += __builtin_popcountll(changed) == 1;
+        pass->toward_zero += fabs(at->got) < fabs(at->ref);
+        pass->max_ulp = fmax(pass->max_ulp, fabs(at->got - at->ref) /
+                                                gp_type_ulp(out, at->ref));
+    }
 }
 
 static void look_at_all(struct pass *pass, const struct gp_bound *bound,
@@ -231,11 +247,11 @@ static void say_not_finite(const struct pass *pass, char *to, size_t room)
 static const char *likely(const struct pass *pass)
 {
     const struct gp_pattern *map = &pass->explanation->pattern;
+    size_t kept = pass->wrong.count;
 
-    if (pass->one_bit == pass->explanation->pattern.count)
+    if (kept && pass->one_bit == kept)
         return "each differs from the right result in one bit";
-    if (pass->wrong.seen >= 20 &&
-        pass->toward_zero >= pass->wrong.seen * 19 / 20)
+    if (kept >= 20 && 20 * pass->toward_zero >= 19 * kept)
         return "the errors point toward zero, as after truncation in a tensor "
                "core or of operands, or where products are missing";
     if (map->edge)
@@ -246,6 +262,8 @@ static const char *likely(const struct pass *pass)
     if (map->tile)
         return "a tile that was computed from the wrong data, or raced, would "
                "look so";
+    if (map->count == map->of)
+        return "";
     if (map->whole_rows &&
         map->whole_rows * map->of / pass->reference->gemm.m == map->count)
         return "rows of op(A) were read wrongly, or these results overwritten";
@@ -342,6 +360,7 @@ void gp_explain(const struct gp_reference *reference,
     gp_map_open(&pass.map, &reference->gemm);
     look_at_all(&pass, bound, rounded, output);
     gp_map_read(&pass.map, &ret_explanation->pattern);
+    study_errors(&pass);
     if (ret_explanation->pattern.count)
         find_cause(&pass, rounded, ret_explanation);
     gp_map_close(&pass.map);

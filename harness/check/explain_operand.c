@@ -4,10 +4,12 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "harness/base/arena.h"
 #include "harness/check/explain.h"
 
-enum { SUSPECTS = 32, READS = 1 << 17 };
+enum { SUSPECTS = 32, SUSPECTS_LEAST = 8, READS = 1 << 17, K_MOST = 1 << 18 };
 
 enum rounding { NEAREST_EVEN, NEAREST_AWAY, TOWARD_ZERO };
 
@@ -114,49 +116,59 @@ static double at_place(const struct gp_scene *scene, enum gp_operand which,
         gp_type_bits(gemm->in, data, (place / stride * cols + c) * rows + r));
 }
 
-/* op(X) of one element: its row or column `line` at position l of k. */
+/* op(X) of one element, its row or column `line` at position l of k, by the
+ * reading; `plain` is what stands there. */
 static double operand(const struct gp_scene *scene, enum gp_operand which,
                       const struct reading *reading, int64_t line, int64_t l,
-                      int64_t batch)
+                      int64_t batch, double plain)
 {
     const struct gp_gemm *gemm = &scene->reference->gemm;
-    bool altered = reading->precision == 0 && reading->which == which;
     /* Stored as (row, column): op(A) is (line, l), op(B) is (l, line). */
     bool line_first =
         (which == GP_A) != (which == GP_A ? gemm->trans_a : gemm->trans_b);
-    int64_t r, c, ld = gp_gemm_ld(gemm, which), b = batch, place;
+    int64_t r, c, ld = gp_gemm_ld(gemm, which);
+    int64_t b = reading->first_batch ? 0 : batch;
 
-    if (altered) {
-        line += reading->line;
-        line_first = line_first != reading->flipped;
-        b = reading->first_batch ? 0 : batch;
-    }
+    if (reading->precision)
+        return rounded(reading, plain);
+    line += reading->line;
+    line_first = line_first != reading->flipped;
     r = line_first ? line : l;
     c = line_first ? l : line;
-    place = b * gp_gemm_stride(gemm, which) +
-            (gemm->row_major ? c + r * ld : r + c * ld);
-    if (altered)
-        place += reading->start + batch * reading->stride;
-    return reading->precision &&
-                   (reading->which == which || reading->which == GP_C)
-               ? rounded(reading, at_place(scene, which, place))
-               : at_place(scene, which, place);
+    return at_place(scene, which,
+                    b * gp_gemm_stride(gemm, which) +
+                        (gemm->row_major ? c + r * ld : r + c * ld) +
+                        reading->start + batch * reading->stride);
 }
 
+/* What both operands of one element are without any of this. */
+struct plain {
+    struct gp_suspect suspect;
+    double *a, *b;
+};
+
 static double value_of(const struct gp_scene *scene,
-                       const struct reading *reading,
-                       const struct gp_suspect *suspect)
+                       const struct reading *reading, const struct plain *plain)
 {
     const struct gp_gemm *gemm = &scene->reference->gemm;
+    const struct gp_suspect *at = &plain->suspect;
+    bool both = reading->which == GP_C;
     double sum = 0, c = 0;
 
-    for (int64_t l = 0; l < gemm->k; l++)
-        sum += operand(scene, GP_A, reading, suspect->i, l, suspect->batch) *
-               operand(scene, GP_B, reading, suspect->j, l, suspect->batch);
+    for (int64_t l = 0; l < gemm->k; l++) {
+        double a = both || reading->which == GP_A
+                       ? operand(scene, GP_A, reading, at->i, l, at->batch,
+                                 plain->a[l])
+                       : plain->a[l];
+        double b = both || reading->which == GP_B
+                       ? operand(scene, GP_B, reading, at->j, l, at->batch,
+                                 plain->b[l])
+                       : plain->b[l];
+        sum += a * b;
+    }
     if (scene->reference->c)
         c = gp_type_value(
-            gemm->out,
-            gp_type_bits(gemm->out, scene->reference->c, suspect->index));
+            gemm->out, gp_type_bits(gemm->out, scene->reference->c, at->index));
     return gemm->alpha * sum + gemm->beta * c;
 }
 
@@ -173,42 +185,58 @@ static bool is_possible(const struct gp_gemm *gemm,
 
 /* Wrong elements that all readings are tried on. */
 struct some {
-    struct gp_suspect items[SUSPECTS];
+    struct plain items[SUSPECTS];
+    struct gp_suspect suspects[SUSPECTS];
     struct gp_scene scene;
+    double *room;
 };
 
 static void choose(const struct gp_scene *scene, struct some *some)
 {
+    int64_t k = scene->reference->gemm.k;
     size_t count = scene->count < SUSPECTS ? scene->count : SUSPECTS;
-    size_t most = (size_t)(READS / scene->reference->gemm.k);
+    size_t most = (size_t)(READS / k), bytes;
 
-    most = most < 4 ? 4 : most;
+    most = most < SUSPECTS_LEAST ? SUSPECTS_LEAST : most;
     count = count < most ? count : most;
-    for (size_t s = 0; s < count; s++)
-        some->items[s] = scene->suspects[s * scene->count / count];
+    bytes = (2 * count * (size_t)k + 1) * sizeof(double);
+    some->room = malloc(bytes);
+    if (!some->room)
+        gp_arena_out_of_memory(bytes);
+    for (size_t s = 0; s < count; s++) {
+        const struct gp_suspect *at =
+            &scene->suspects[s * scene->count / count];
+        double *a = some->room + 2 * (int64_t)s * k, *b = a + k;
+        some->suspects[s] = *at;
+        some->items[s] = (struct plain){*at, a, b};
+        gp_scene_vector(scene, GP_A, at->i, at->batch, a);
+        gp_scene_vector(scene, GP_B, at->j, at->batch, b);
+    }
     some->scene = *scene;
-    some->scene.suspects = some->items;
+    some->scene.suspects = some->suspects;
     some->scene.count = count;
 }
 
+/* A reading is one for all, so that nine tenths of the elements must fit; and
+ * a neighbour of the right result, of which there are two, is met by many. */
 static void try_reading(const struct some *some, const struct reading *reading,
                         const char *subject, struct gp_rule *best)
 {
+    int64_t count = (int64_t)some->scene.count, misses = 0;
     double values[SUSPECTS];
-    int64_t fits;
 
     if (!is_possible(&some->scene.reference->gemm, reading))
         return;
-    for (size_t s = 0; s < some->scene.count; s++)
+    for (int64_t s = 0; s < count; s++) {
         values[s] = value_of(&some->scene, reading, &some->items[s]);
-    fits = gp_scene_count(&some->scene, values);
-    /* A reading is one for all; and a neighbour of the right result, of which
-     * there are two, is met by many. */
-    if (fits <= best->fits || 10 * fits < 9 * (int64_t)some->scene.count ||
-        gp_scene_by_chance(&some->scene, values, fits, READINGS))
+        misses += !gp_scene_fits(&some->scene, &some->suspects[s], values[s]);
+        if (10 * misses > count)
+            return;
+    }
+    if (count - misses <= best->fits ||
+        gp_scene_by_chance(&some->scene, values, count - misses, READINGS))
         return;
-    *best =
-        (struct gp_rule){.looked_at = (int64_t)some->scene.count, .fits = fits};
+    *best = (struct gp_rule){.looked_at = count, .fits = count - misses};
     snprintf(best->words, sizeof best->words, "%s%s", subject, reading->words);
 }
 
@@ -219,6 +247,8 @@ bool gp_explain_operand(const struct gp_scene *scene, struct gp_rule *ret_rule)
     struct gp_rule best = {0};
     struct some some;
 
+    if (scene->reference->gemm.k > K_MOST)
+        return false;
     choose(scene, &some);
     for (size_t r = 0; r < READINGS; r++) {
         struct reading reading = readings[r];
@@ -230,6 +260,7 @@ bool gp_explain_operand(const struct gp_scene *scene, struct gp_rule *ret_rule)
             try_reading(&some, &reading, subjects[which], &best);
         }
     }
+    free(some.room);
     if (!best.fits)
         return false;
     *ret_rule = best;

@@ -8,6 +8,7 @@ enum {
     SUSPECTS_LEAST = 3,
     GROUP = 6, /* suspects that may share a fault others lack */
     DELAYS_K_MOST = 1 << 16,
+    POINTS_MOST = 1 << 20 /* of k in all groups */
 };
 
 /* How many of all suspects the range explains. */
@@ -103,7 +104,7 @@ static void say(const struct gp_sums *sums, const struct gp_search *found,
     say_range(range, where, sizeof where);
     if (is_anywhere(found)) {
         say_anywhere(found, deed, rule);
-    } else if (found->shortest < found->longest || sums->step > 1) {
+    } else if (found->shortest < found->longest) {
         struct gp_k_range core = {
             .from = gp_sums_position(sums, found->from_most),
             .to = gp_sums_position(sums, found->to_least) - 1};
@@ -121,6 +122,10 @@ static void say(const struct gp_sums *sums, const struct gp_search *found,
             snprintf(many, sizeof many, "%lld ", count);
         snprintf(rule->words, sizeof rule->words, "%s%sproduct%s, %s%s, %s",
                  end, many, count == 1 ? "" : "s", where, pieces, deed);
+        if (sums->step > 1)
+            snprintf(rule->aside, sizeof rule->aside,
+                     "only multiples of %lld were tried as edges",
+                     (long long)sums->step);
     }
 }
 
@@ -161,7 +166,7 @@ static void conclude(const struct gp_scene *scene, const struct gp_sums *sums,
 }
 
 /* Try one group of suspects; keep what explains most. */
-static void try_group(const struct gp_scene *scene, const struct gp_sums *sums,
+static void try_group(const struct gp_scene *scene, struct gp_sums *sums,
                       size_t first, size_t count, struct gp_rule *best)
 {
     for (int times = -1; times <= 1; times += 2) {
@@ -190,13 +195,15 @@ bool gp_explain_range(const struct gp_scene *scene, struct gp_rule *ret_rule)
 
     if (scene->count < SUSPECTS_LEAST || scene->reference->gemm.alpha == 0)
         return false;
-    gp_sums_make(scene, (struct gp_delay){0, 0}, &sums);
+    gp_sums_make(scene, (struct gp_delay){0, 0}, GP_SEARCH_WRONG, &sums);
     /* A fault of all elements leaves right those whose products are zero. */
     try_group(scene, &sums, 0, sums.count, &best);
     if (!best.fits && sums.count > sums.wrong)
         try_group(scene, &sums, 0, sums.wrong, &best);
     /* A fault of one tile among others: neighbours may share it. */
-    for (size_t first = 0; !best.fits && first + GROUP <= sums.wrong;
+    for (size_t first = 0;
+         !best.fits && first + GROUP <= sums.wrong &&
+         (int64_t)(first / GROUP + 1) * sums.points <= POINTS_MOST;
          first += GROUP)
         try_group(scene, &sums, first, GROUP, &best);
     gp_sums_free(&sums);
@@ -216,7 +223,7 @@ bool gp_explain_delay(const struct gp_scene *scene, struct gp_rule *ret_rule)
             struct gp_search found;
             struct gp_sums sums;
             struct gp_rule rule;
-            gp_sums_make(scene, delay, &sums);
+            gp_sums_make(scene, delay, GP_SEARCH_WRONG / 2, &sums);
             found = gp_search_ranges(&sums, 0, sums.wrong, 1);
             if (found.ranges) {
                 conclude(scene, &sums, &found, &rule);

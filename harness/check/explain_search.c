@@ -2,13 +2,15 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/base/arena.h"
 #include "harness/base/hash.h"
 
 enum {
-    SUMS_MOST = 1 << 24, /* prefix sums kept at once */
-    TRIES_MOST = 1 << 25 /* pairs looked at in one search */
+    SUMS_MOST = 1 << 24,  /* prefix sums kept at once */
+    TRIES_MOST = 1 << 25, /* pairs looked at in all searches */
+    TRIES_OF_ONE = 1 << 23
 };
 
 /* --- Sums -----------------------------------------------------------------
@@ -75,20 +77,22 @@ static void add_sums(const struct gp_scene *scene,
 }
 
 void gp_sums_make(const struct gp_scene *scene, struct gp_delay delay,
-                  struct gp_sums *ret_sums)
+                  size_t wrong, struct gp_sums *ret_sums)
 {
     int64_t k = scene->reference->gemm.k;
     double *room = memory(4 * (size_t)k, sizeof *room);
-    size_t wrong = k > 1 << 18 ? GP_SEARCH_WRONG / 2 : GP_SEARCH_WRONG;
-    size_t right = wrong / 2;
-    struct gp_sums sums = {.k = k, .exact = scene->exact};
+    size_t most = k > 1 << 20 ? 8 : k > 1 << 18 ? 16 : GP_SEARCH_WRONG, right;
+    struct gp_sums sums = {.k = k, .exact = scene->exact, .tries = TRIES_MOST};
 
+    wrong = wrong < most ? wrong : most;
+    right = wrong / 2;
     wrong = scene->count < wrong ? scene->count : wrong;
     right = scene->right_count < right ? scene->right_count : right;
     sums.wrong = wrong;
     sums.step = 1 + (int64_t)(wrong + right) * k / SUMS_MOST;
     sums.points = (k + sums.step - 1) / sums.step + 1;
     sums.entries = memory((size_t)sums.points, sizeof *sums.entries);
+    sums.buckets = memory((size_t)sums.points + 1, sizeof *sums.buckets);
     for (size_t s = 0; s < wrong; s++)
         add_sums(scene, &scene->suspects[s * scene->count / wrong], delay, room,
                  &sums);
@@ -104,19 +108,11 @@ void gp_sums_free(struct gp_sums *sums)
     for (size_t s = 0; s < sums->count; s++)
         free(sums->prefix[s]);
     free(sums->entries);
+    free(sums->buckets);
 }
 
 /* --- Search ---------------------------------------------------------------
  */
-
-static int by_form(const void *one, const void *two)
-{
-    const struct gp_search_entry *a = one, *b = two;
-
-    if (a->form != b->form)
-        return a->form < b->form ? -1 : 1;
-    return a->point < b->point ? -1 : a->point > b->point;
-}
 
 static int by_sum(const void *one, const void *two)
 {
@@ -201,56 +197,87 @@ static void note(struct gp_search *search, int64_t from, int64_t to,
     search->to_most = most(search->to_most, to);
 }
 
+/* One pair more. */
+static bool may_try(struct gp_search *search)
+{
+    search->given_up = search->given_up || --search->tries < 0;
+    return !search->given_up;
+}
+
 /* In units of 2^-8, which the exact families never go below. */
 static uint64_t whole(double x)
 {
     return (uint64_t)(int64_t)(x * 256);
 }
 
+static int64_t bucket_of(const struct gp_sums *sums, uint64_t form)
+{
+    return (int64_t)((gp_hash_mix(form) >> 32) * (uint64_t)sums->points >> 32);
+}
+
+/* The forms of all points, those of a bucket together and in the order of k. */
+static void prepare_exact(struct gp_sums *sums)
+{
+    uint64_t *forms = memory((size_t)sums->points, sizeof *forms);
+    int64_t *buckets = sums->buckets;
+
+    memset(buckets, 0, ((size_t)sums->points + 1) * sizeof *buckets);
+    for (int64_t x = 0; x < sums->points; x++) {
+        forms[x] = 0;
+        for (size_t s = 0; s < sums->among; s++)
+            forms[x] += (gp_hash_mix(s + 1) | 1) *
+                        whole(sums->prefix[sums->first + s][x]);
+        buckets[bucket_of(sums, forms[x]) + 1]++;
+    }
+    for (int64_t b = 0; b < sums->points; b++)
+        buckets[b + 1] += buckets[b];
+    for (int64_t x = sums->points - 1; x >= 0; x--)
+        sums->entries[--buckets[bucket_of(sums, forms[x]) + 1]] =
+            (struct gp_search_entry){.form = forms[x], .point = x};
+    free(forms);
+}
+
+/* After the placing above, bucket b begins at buckets[b + 1]. */
 static void search_exact(struct gp_search *search)
 {
     const struct gp_sums *sums = search->sums;
-    struct gp_search_entry *entries = sums->entries;
+    const struct gp_search_entry *entries = sums->entries;
     uint64_t want = 0;
 
-    for (int64_t x = 0; x < sums->points; x++) {
-        entries[x] = (struct gp_search_entry){.form = 0, .point = x};
-        for (size_t s = 0; s < search->count; s++)
-            entries[x].form += (gp_hash_mix(s + 1) | 1) *
-                               whole(sums->prefix[search->first + s][x]);
-    }
     for (size_t s = 0; s < search->count; s++)
         want +=
             (gp_hash_mix(s + 1) | 1) * whole(search->times * search->errors[s]);
-    qsort(entries, (size_t)sums->points, sizeof *entries, by_form);
     for (int64_t x = 0; x < sums->points; x++) {
         uint64_t form = entries[x].form + want;
-        int64_t low = 0, high = sums->points;
-        while (low < high) {
-            int64_t middle = (low + high) / 2;
-            if (entries[middle].form < form)
-                low = middle + 1;
-            else
-                high = middle;
+        int64_t bucket = bucket_of(sums, form) + 1;
+        int64_t at = sums->buckets[bucket];
+        int64_t end =
+            bucket < sums->points ? sums->buckets[bucket + 1] : sums->points;
+        for (; at < end; at++) {
+            if (entries[at].form != form ||
+                entries[at].point <= entries[x].point)
+                continue;
+            if (!may_try(search))
+                return;
+            note(search, entries[x].point, entries[at].point, 0);
         }
-        for (; low < sums->points && entries[low].form == form &&
-               search->tries < TRIES_MOST;
-             low++, search->tries++)
-            if (entries[low].point > entries[x].point)
-                note(search, entries[x].point, entries[low].point, 0);
     }
+}
+
+static void prepare_rounded(struct gp_sums *sums)
+{
+    for (int64_t x = 0; x < sums->points; x++)
+        sums->entries[x] = (struct gp_search_entry){
+            .sum = sums->prefix[sums->first][x], .point = x};
+    qsort(sums->entries, (size_t)sums->points, sizeof *sums->entries, by_sum);
 }
 
 static void search_rounded(struct gp_search *search)
 {
     const struct gp_sums *sums = search->sums;
-    struct gp_search_entry *entries = sums->entries;
-    const double *prefix = sums->prefix[search->first];
+    const struct gp_search_entry *entries = sums->entries;
     double limit = sums->suspect[search->first]->limit;
 
-    for (int64_t x = 0; x < sums->points; x++)
-        entries[x] = (struct gp_search_entry){.sum = prefix[x], .point = x};
-    qsort(entries, (size_t)sums->points, sizeof *entries, by_sum);
     for (int64_t x = 0; x < sums->points; x++) {
         double want = entries[x].sum + search->times * search->errors[0];
         int64_t low = 0, high = sums->points;
@@ -261,10 +288,10 @@ static void search_rounded(struct gp_search *search)
             else
                 high = middle;
         }
-        for (; low < sums->points && entries[low].sum <= want + limit &&
-               search->tries < TRIES_MOST;
-             low++, search->tries++) {
+        for (; low < sums->points && entries[low].sum <= want + limit; low++) {
             double squares;
+            if (!may_try(search))
+                return;
             if (entries[low].point <= entries[x].point)
                 continue;
             squares = squares_of(search, entries[x].point, entries[low].point);
@@ -289,28 +316,46 @@ static bool is_close(const struct gp_search *search)
     return 16 * left <= all;
 }
 
+/* Put the points in order for these elements, if they are not. */
+static void prepare(struct gp_sums *sums, size_t first, size_t among)
+{
+    if (sums->first == first && sums->among == among)
+        return;
+    sums->first = first;
+    sums->among = among;
+    if (sums->exact)
+        prepare_exact(sums);
+    else
+        prepare_rounded(sums);
+}
+
 /* `rotate` gives each element the error of another. */
-static struct gp_search look_for(const struct gp_sums *sums, size_t first,
+static struct gp_search look_for(struct gp_sums *sums, size_t first,
                                  size_t count, int times, size_t rotate)
 {
     double errors[GP_SEARCH_ELEMENTS];
-    struct gp_search search = {.sums = sums,
-                               .first = first,
-                               .count = count,
-                               .errors = errors,
-                               .times = times,
-                               .best = INFINITY};
+    struct gp_search search = {
+        .sums = sums,
+        .first = first,
+        .count = count,
+        .errors = errors,
+        .times = times,
+        .best = INFINITY,
+        .tries = sums->tries < TRIES_OF_ONE ? sums->tries : TRIES_OF_ONE};
+    int64_t tries = search.tries;
 
     for (size_t s = 0; s < count; s++) {
         const struct gp_suspect *suspect =
             sums->suspect[first + (s + rotate) % count];
         errors[s] = suspect->got - suspect->ref;
     }
+    prepare(sums, first, count);
     if (sums->exact)
         search_exact(&search);
     else
         search_rounded(&search);
-    if (search.tries >= TRIES_MOST || (search.ranges && !is_close(&search)))
+    sums->tries -= tries - search.tries;
+    if (search.given_up || (search.ranges && !is_close(&search)))
         search.ranges = 0;
     search.errors = NULL; /* they end here */
     return search;
@@ -328,7 +373,7 @@ static bool all_alike(const struct gp_sums *sums, size_t first, size_t count)
 
 /* What the same errors find that are dealt out differently, they find by
  * chance. */
-struct gp_search gp_search_ranges(const struct gp_sums *sums, size_t first,
+struct gp_search gp_search_ranges(struct gp_sums *sums, size_t first,
                                   size_t count, int times)
 {
     struct gp_search found = look_for(sums, first, count, times, 0);

@@ -28,7 +28,11 @@ struct gp_sums {
     size_t wrong, count; /* the wrong ones first */
     int64_t k, step, points;
     bool exact;
-    struct gp_search_entry *entries; /* for the searches */
+    /* Kept by the searches: points by value, for elements from `first` on. */
+    struct gp_search_entry *entries;
+    int64_t *buckets;
+    size_t first, among;
+    int64_t tries; /* that are left to all of them */
 };
 
 /* Where op(A), op(B) are read: so many positions of k earlier. With one of
@@ -37,8 +41,10 @@ struct gp_delay {
     int64_t a, b;
 };
 
+/* Of up to `wrong` elements that are wrong, and half as many that are not;
+ * fewer where k is large. */
 void gp_sums_make(const struct gp_scene *scene, struct gp_delay delay,
-                  struct gp_sums *ret_sums);
+                  size_t wrong, struct gp_sums *ret_sums);
 void gp_sums_free(struct gp_sums *sums);
 
 /* k of a point. */
@@ -47,19 +53,21 @@ int64_t gp_sums_position(const struct gp_sums *sums, int64_t point);
 /* What was found: ranges of points that fit, and the best of them. */
 struct gp_search {
     const struct gp_sums *sums;
-    size_t first, count;   /* of which elements */
-    const double *errors;  /* while searching */
-    int times;             /* -1: missing, 1: added */
-    int64_t tries, ranges; /* 0 ranges: nothing was found */
-    int64_t from, to;      /* the best */
-    double best;           /* its squares, in units of limits */
+    size_t first, count;  /* of which elements */
+    const double *errors; /* while searching */
+    int times;            /* -1: missing, 1: added */
+    int64_t tries;        /* pairs that it may look at yet */
+    bool given_up;        /* there were more */
+    int64_t ranges;       /* 0: nothing was found */
+    int64_t from, to;     /* the best */
+    double best;          /* its squares, in units of limits */
     int64_t from_least, from_most, to_least, to_most; /* of all that fit */
     int64_t shortest, longest;
 };
 
 /* Find the ranges that give the errors of `count` elements from `first` on;
  * none where the same errors, dealt out differently, find some as well. */
-struct gp_search gp_search_ranges(const struct gp_sums *sums, size_t first,
+struct gp_search gp_search_ranges(struct gp_sums *sums, size_t first,
                                   size_t count, int times);
 
 #endif

@@ -99,6 +99,7 @@ bool gp_measure_wrong(const struct gp_reference *reference,
 {
     double ref = reference->ref[index];
     double low = reference->low ? reference->low[index] : 0;
+    const struct gp_type *out = reference->gemm.out;
 
     *ret_limit = gp_measure_limit(reference, bound, index);
     if (!isfinite(ref) || !isfinite(reference->mag[index]))
@@ -106,7 +107,9 @@ bool gp_measure_wrong(const struct gp_reference *reference,
     if (!isfinite(got))
         return !gp_measure_may_overflow(reference, bound, index, got,
                                         *ret_limit);
-    return rounded ? got != gp_type_round(reference->gemm.out, ref)
+    if (rounded && out->bytes == 4)
+        return got != (double)(float)ref;
+    return rounded ? got != gp_type_round(out, ref)
                    : fabs(got - ref - low) > *ret_limit;
 }
 

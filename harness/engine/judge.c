@@ -336,6 +336,8 @@ static void explain_values(struct gp_result *result,
         gp_explain(evidence->reference, bound, rounded, output, &made);
         entry->explanation = copy_of(&made, sizeof made);
     }
+    if (entry->explanation->pattern.count == 0)
+        return; /* all are what they must be: no element is to blame */
     result->explained = worst;
     result->explanation =
         copy_of(entry->explanation, sizeof *entry->explanation);
