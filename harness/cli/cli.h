@@ -70,6 +70,9 @@ struct gp_session {
     struct gp_opt_list only, match, backends, modes, workspaces;
     int64_t repeats, start_timeout, execute_timeout, threads;
     const char *out, *inject, *cublas;
+    const char *dump; /* folder for the matrices of failing runs; NULL: none */
+    int64_t dump_most;
+    struct gp_dump dumped;  /* opened by gp_session_run */
     const char *known_path; /* the list of known faults; NULL: the default */
     struct gp_known known;  /* read by gp_session_run */
     bool no_known, known_named;

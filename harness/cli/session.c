@@ -51,6 +51,10 @@ void gp_session_options(struct gp_session *s, struct gp_opt *rows)
          "leave hosts, paths and UUIDs out of the journal"},
         {"--no-reports", NULL, GP_OPT_FLAG, &s->no_reports,
          "the journal alone; gemmproof report makes reports of it"},
+        {"--dump", "DIR", GP_OPT_TEXT, &s->dump,
+         "write the matrices of failing runs there, as .npy"},
+        {"--dump-most", "N", GP_OPT_WHOLE, &s->dump_most,
+         "of so many runs at most (8)"},
         {"--quiet", NULL, GP_OPT_FLAG, &s->quiet, "no progress, no table"},
         {"--help", NULL, GP_OPT_FLAG, &s->help, "this text"},
         {NULL, NULL, GP_OPT_FLAG, NULL, NULL},
@@ -124,6 +128,10 @@ int gp_session_parse(struct gp_session *session, int argc, char **argv,
     if (session->inject && gp_fault_parse(session->inject, &fault, err) != 0)
         return -1;
     session->known_named = session->known_path != NULL;
+    if (session->dump_most && !session->dump)
+        return gp_err_set(err, GP_ERR_USAGE,
+                          "--dump-most says how many runs --dump writes: give "
+                          "--dump DIR as well, or leave it out");
     if (session->known_path && session->no_known)
         return gp_err_set(err, GP_ERR_USAGE,
                           "--known and --no-known exclude each other: leave "

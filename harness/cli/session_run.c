@@ -161,6 +161,7 @@ static int run_plan(struct gp_session *session, const struct gp_cli *cli,
         .pool = &pool,
         .journal = journal,
         .known = &session->known,
+        .dump = session->dump ? &session->dumped : NULL,
         .max_flops = session->max_flops,
         .progress = session->quiet ? NULL : say_progress,
         .progress_ctx = &progress,
@@ -187,6 +188,39 @@ static int run_plan(struct gp_session *session, const struct gp_cli *cli,
     return status;
 }
 
+enum { DUMP_MOST = 8 };
+
+static int open_dump(struct gp_session *session, struct gp_err *err)
+{
+    int64_t most = session->dump_most ? session->dump_most : DUMP_MOST;
+
+    return session->dump
+               ? gp_dump_open(&session->dumped, session->dump, most, err)
+               : 0;
+}
+
+/* What could not be written is told; the journal has the run all the same. */
+static void say_dump(const struct gp_session *session)
+{
+    const struct gp_dump *dump = &session->dumped;
+
+    if (!session->dump)
+        return;
+    if (dump->failed)
+        fprintf(stderr,
+                "gemmproof: %lld of %lld dumps could not be written, the "
+                "first: %s\n",
+                (long long)dump->failed, (long long)dump->written,
+                dump->err.text);
+    if (!session->quiet)
+        fprintf(stderr,
+                "gemmproof: the matrices of %lld of %lld failing runs "
+                "are in %s%s\n",
+                (long long)(dump->written - dump->failed),
+                (long long)(dump->written + dump->left_out), dump->folder,
+                dump->left_out ? " (--dump-most)" : "");
+}
+
 int gp_session_run(struct gp_session *session, const struct gp_cli *cli,
                    const char **ret_folder)
 {
@@ -195,7 +229,7 @@ int gp_session_run(struct gp_session *session, const struct gp_cli *cli,
     struct gp_err err;
     int status = GP_UNTESTED, chatter, failed;
 
-    if (load_known(session, &err) != 0 ||
+    if (load_known(session, &err) != 0 || open_dump(session, &err) != 0 ||
         gp_journal_create(&journal, folder, &err) != 0)
         return gp_cli_usage(&err);
     journal.redact = session->redact;
@@ -207,6 +241,7 @@ int gp_session_run(struct gp_session *session, const struct gp_cli *cli,
     failed = run_plan(session, cli, &journal,
                       chatter >= 0 ? chatter : STDERR_FILENO, &status, &err);
     gp_journal_close(&journal);
+    say_dump(session);
     if (chatter >= 0)
         close(chatter);
     if (failed == 0 && !session->no_reports)

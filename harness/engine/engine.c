@@ -153,8 +153,11 @@ static void set_have(struct state *state, const struct gp_worker *worker,
 
     gp_judge_bound(run, &state->now.reference, gp_worker_capability(worker),
                    &bound);
+    /* A dump needs every output. */
     state->have_count =
-        gp_judge_have(&state->cache, run, &bound, state->have, HAVE_MOST);
+        state->engine->dump
+            ? 0
+            : gp_judge_have(&state->cache, run, &bound, state->have, HAVE_MOST);
     for (size_t i = 0; i < state->have_count; i++) {
         gp_wire_digest_text(&state->have[i], text);
         gp_json_append(have, json_string(text));
@@ -236,6 +239,9 @@ static int judge(struct state *state, const struct gp_worker *worker,
              &state->cache);
     gp_known_apply(state->engine->known, gp_json_str_or(device, "name", ""),
                    gp_json_str_or(library, "version", ""), result);
+    if (state->engine->dump && result->verdict == GP_FAIL)
+        gp_dump_run(state->engine->dump, result, &state->now.reference,
+                    pool->outputs.data, bytes);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #ifndef GP_ENGINE_ENGINE_H
 #define GP_ENGINE_ENGINE_H
 
+#include "harness/engine/dump.h"
 #include "harness/engine/journal.h"
 #include "harness/engine/known.h"
 
@@ -15,6 +16,7 @@ struct gp_engine {
     struct gp_pool *pool;
     struct gp_journal *journal;
     const struct gp_known *known; /* NULL: no fault is known */
+    struct gp_dump *dump;         /* of failing runs; NULL: none */
     double max_flops; /* what CPU workers take on at most; 0: everything */
     /* Called after each run; may be NULL. */
     void (*progress)(void *ctx, const struct gp_result *result,
