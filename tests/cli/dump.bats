@@ -119,7 +119,7 @@ EOF
     (
         ulimit -f 700
         trap '' XFSZ
-        ends 1 run --only bf16.nn.64x1x4096.dense.s1/faulty=last-row-zero/default \
+        ends 1 run --only bf16.nn.64x1x4096.dense.s1/faulty=nan-leak/default \
             --dump d --out o
     )
     says '1 of 1 dumps could not be written, the first: A.npy'
