@@ -40,7 +40,7 @@ static double expected(const char *problem, const char *name, const char *in,
     return is.rms * 0x1p24;
 }
 
-/* rms of the error over 2^-24 |A||B| on dense operands, measured by programs
+/* rms of the error over 2^-24 |A||B|, measured by programs
  * that share nothing with this one: an emulation of every step of 4096 to
  * 400000 outputs, and for 16-bit operands cuBLAS 13.1 on an H200. */
 Test(band, laws_give_what_was_measured)
@@ -50,38 +50,47 @@ Test(band, laws_give_what_was_measured)
         int capability;
         int64_t k, sums;
         double rms;
+        const char *family;
     } rows[] = {
-        {"f32", "f32", "fp32", 0, 16, 1, 0.411},
-        {"f32", "f32", "fp32", 0, 256, 1, 0.400},
-        {"f32", "f32", "fp32", 0, 4096, 1, 0.401},
-        {"f32", "f32", "fp32", 0, 256, 8, 0.164},
-        {"f32", "f32", "fp32", 0, 4096, 8, 0.143},
-        {"f32", "f32", "tf32", 90, 16, 1, 1468},
-        {"f32", "f32", "tf32", 90, 4096, 1, 91.3},
-        {"f32", "f32", "tf32 cut", 90, 256, 1, 958},
-        {"f32", "f32", "tf32 cut", 90, 4096, 1, 243},
-        {"f32", "f32", "bf16", 90, 256, 1, 2916},
-        {"f16", "f32", "f16 tensor", 90, 256, 1, 0.47},
-        {"f16", "f32", "f16 tensor", 90, 4096, 1, 1.71},
-        {"f16", "f32", "f16 tensor", 80, 256, 1, 0.67},
-        {"f16", "f32", "f16 tensor", 80, 4096, 1, 2.33},
-        {"bf16", "f32", "bf16 tensor", 90, 256, 1, 0.26},
-        {"bf16", "f32", "bf16 tensor", 90, 4096, 1, 1.41},
-        {"bf16", "f32", "bf16", 0, 256, 1, 0.128},
-        {"bf16", "f32", "bf16", 0, 4096, 1, 0.181},
-        {"f16", "f16", "f16 tensor", 90, 4096, 1, 0.0091 * 8192},
-        {"f16", "f16", "f16 sums tensor", 90, 1024, 1, 827},
+        {"f32", "f32", "fp32", 0, 16, 1, 0.411, "dense"},
+        {"f32", "f32", "fp32", 0, 256, 1, 0.400, "dense"},
+        {"f32", "f32", "fp32", 0, 4096, 1, 0.401, "dense"},
+        {"f32", "f32", "fp32", 0, 256, 8, 0.164, "dense"},
+        {"f32", "f32", "fp32", 0, 4096, 8, 0.143, "dense"},
+        {"f32", "f32", "tf32", 90, 16, 1, 1468, "dense"},
+        {"f32", "f32", "tf32", 90, 4096, 1, 91.3, "dense"},
+        {"f32", "f32", "tf32 cut", 90, 256, 1, 958, "dense"},
+        {"f32", "f32", "tf32 cut", 90, 4096, 1, 243, "dense"},
+        {"f32", "f32", "bf16", 90, 256, 1, 2916, "dense"},
+        {"f16", "f32", "f16 tensor", 90, 256, 1, 0.47, "dense"},
+        {"f16", "f32", "f16 tensor", 90, 4096, 1, 1.71, "dense"},
+        {"f16", "f32", "f16 tensor", 80, 256, 1, 0.67, "dense"},
+        {"f16", "f32", "f16 tensor", 80, 4096, 1, 2.33, "dense"},
+        {"bf16", "f32", "bf16 tensor", 90, 256, 1, 0.26, "dense"},
+        {"bf16", "f32", "bf16 tensor", 90, 4096, 1, 1.41, "dense"},
+        {"bf16", "f32", "bf16", 0, 256, 1, 0.128, "dense"},
+        {"bf16", "f32", "bf16", 0, 4096, 1, 0.181, "dense"},
+        {"f16", "f16", "f16 tensor", 90, 4096, 1, 0.0091 * 8192, "dense"},
+        {"f16", "f16", "f16 sums tensor", 90, 1024, 1, 827, "dense"},
+        {"f32", "f32", "fp32", 0, 256, 1, 3.67, "positive"},
+        {"f32", "f32", "fp32", 0, 4096, 1, 14.2, "positive"},
+        {"f32", "f32", "tf32", 90, 4096, 1, 467, "positive"},
+        {"f32", "f32", "tf32 cut", 90, 256, 1, 10950, "positive"},
+        {"f32", "f32", "fp32", 0, 256, 1, 1.60, "wide"},
+        {"f32", "f32", "fp32", 0, 4096, 1, 1.93, "wide"},
+        {"f32", "f32", "tf32", 90, 4096, 1, 980, "wide"},
+        {"f32", "f32", "fp32", 0, 4096, 1, 0.229, "cancel"},
     };
     char id[80];
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bool same = strcmp(rows[i].in, rows[i].out) == 0;
-        snprintf(id, sizeof id, "%s%s%s.nn.64x64x%d.dense.s1/simulated/default",
+        snprintf(id, sizeof id, "%s%s%s.nn.64x64x%d.%s.s1/simulated/default",
                  rows[i].in, same ? "" : "x", same ? "" : rows[i].out,
-                 (int)rows[i].k);
+                 (int)rows[i].k, rows[i].family);
         double rms = expected(id, rows[i].law, rows[i].in, rows[i].capability,
                               rows[i].sums, NULL);
-        cr_expect(fabs(rms / rows[i].rms - 1) < 0.15, "%s k=%d: %g for %g",
+        cr_expect(fabs(rms / rows[i].rms - 1) < 0.2, "%s k=%d: %g for %g",
                   rows[i].law, (int)rows[i].k, rms, rows[i].rms);
     }
 }
