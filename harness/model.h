@@ -137,6 +137,8 @@ struct gp_case {
     size_t entries_count;
     const char **workspaces;
     size_t workspaces_count;
+    bool *scalars; /* alpha and beta in device memory */
+    size_t scalars_count;
     const char **envs; /* NAME=VALUE, "" for none */
     size_t envs_count;
     const struct gp_schedule **schedules;
@@ -199,7 +201,8 @@ struct gp_run {
     const struct gp_mode *mode;
     struct gp_mode_row row; /* as asked for, with what is promised */
     const char *workspace;
-    const char *env; /* NAME=VALUE, "" for none */
+    bool device_scalars; /* alpha and beta in device memory */
+    const char *env;     /* NAME=VALUE, "" for none */
     const struct gp_schedule *schedule;
     int64_t schedule_number;
     int64_t repeats;
@@ -219,6 +222,9 @@ struct gp_plan {
 };
 
 void gp_plan_free(struct gp_plan *plan);
+
+/* What its worker is asked for. */
+void gp_run_request(const struct gp_run *run, struct gp_request *ret_request);
 
 /* Where a variable of `env` decides the arithmetic, let the run's row promise
  * the weaker of the two. Called once, when a run is made. */

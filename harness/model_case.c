@@ -28,7 +28,7 @@ void gp_case_defaults(struct gp_arena *arena, struct gp_case *ret_case)
     const char *unset = gp_workspaces[0];
     const int64_t none = 0, one = 1;
     const char *no_env = "";
-    const bool column = false;
+    const bool column = false, on_host = false;
     const double alpha = 1, beta = 0;
     const uint64_t seed = 1;
 
@@ -43,6 +43,7 @@ void gp_case_defaults(struct gp_arena *arena, struct gp_case *ret_case)
     AXIS(families, dense);
     AXIS(modes, mode);
     AXIS(workspaces, unset);
+    AXIS(scalars, on_host);
     AXIS(envs, no_env);
     AXIS(schedules, serial);
     AXIS(seeds, seed);

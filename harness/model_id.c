@@ -120,6 +120,8 @@ void gp_run_id(const struct gp_run *run, struct gp_buf *buf)
         gp_buf_str(buf, "/ws=");
         id_value(buf, run->workspace);
     }
+    if (run->device_scalars)
+        gp_buf_str(buf, "/scalars=device");
     if (*run->env)
         id_env(buf, run->env);
     if (run->schedule != &gp_schedules[0]) {
@@ -321,6 +323,10 @@ static int parse_axis(const char *text, struct gp_run *run,
         id_value_back(text + 3, value, sizeof value) == 0) {
         run->workspace = gp_arena_copy(arena, value);
         return gp_workspace_check(value, err);
+    }
+    if (strcmp(text, "scalars=device") == 0) {
+        run->device_scalars = true;
+        return 0;
     }
     if (strncmp(text, "env=", 4) == 0 &&
         id_value_back(text + 4, value, sizeof value) == 0) {

@@ -172,6 +172,12 @@ void gp_mode_request(const struct gp_mode_row *row, const char *entry,
              ex ? row->compute : "");
 }
 
+void gp_run_request(const struct gp_run *run, struct gp_request *ret_request)
+{
+    gp_mode_request(&run->row, run->entry, ret_request);
+    ret_request->device_scalars = run->device_scalars;
+}
+
 void gp_run_override(struct gp_run *run)
 {
     const struct gp_gemm *gemm = &run->problem->gemm;

@@ -22,6 +22,7 @@ struct gp_request {
     char math[24];
     char compute[24];
     bool no_reduced_precision;
+    bool device_scalars; /* alpha and beta lie in device memory */
 };
 
 /* A fault to plant, for the proof that the harness can fail. */

@@ -11,7 +11,7 @@ const char *const gp_selection_keys[] = {"backend",   "entry", "mode",
 
 static const char *const identity[] = {
     "problem",   "backend", "entry",    "mode",    "math",  "compute", "flag",
-    "workspace", "env",     "schedule", "repeats", "fault", NULL};
+    "workspace", "env",     "schedule", "repeats", "fault", "scalars", NULL};
 
 static bool named(const struct gp_selection *only, const char *key)
 {

@@ -23,7 +23,8 @@ static bool related(const struct gp_run *a, const struct gp_run *b)
     const struct gp_gemm *gemm = &a->problem->gemm;
 
     return gemm->out->precision >= 24 && strcmp(a->backend, b->backend) == 0 &&
-           a->entry == b->entry && a->row.flag != b->row.flag &&
+           a->entry == b->entry && a->device_scalars == b->device_scalars &&
+           a->row.flag != b->row.flag &&
            strcmp(without_flag(a->mode), without_flag(b->mode)) == 0 &&
            strcmp(a->workspace, b->workspace) == 0 &&
            strcmp(a->env, b->env) == 0 && a->schedule == b->schedule &&

@@ -7,7 +7,8 @@
 static bool related(const struct gp_run *a, const struct gp_run *b)
 {
     return strcmp(a->backend, b->backend) == 0 && a->entry == b->entry &&
-           a->mode == b->mode && a->schedule == b->schedule &&
+           a->device_scalars == b->device_scalars && a->mode == b->mode &&
+           a->schedule == b->schedule &&
            a->schedule_number == b->schedule_number &&
            a->repeats == b->repeats && strcmp(a->env, b->env) == 0 &&
            a->fault.kind == GP_FAULT_NONE && b->fault.kind == GP_FAULT_NONE &&

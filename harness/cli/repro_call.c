@@ -152,7 +152,7 @@ void gp_repro_call(const struct gp_run *run, struct gp_buf *buf,
     struct gp_request request;
     const char *scalar;
 
-    gp_mode_request(&run->row, run->entry, &request);
+    gp_run_request(run, &request);
     *ret_name = function_of(gemm, *request.compute != '\0', is_wide(gemm));
     scalar = gemm->in->bytes == 8                      ? "double"
              : strncmp(request.compute, "16f", 3) == 0 ? "uint16_t"

@@ -14,13 +14,17 @@ static int check_run(const struct gp_run *run, struct gp_err *err)
     const struct gp_problem *problem = run->problem;
     struct gp_request request;
 
-    gp_mode_request(&run->row, run->entry, &request);
+    gp_run_request(run, &request);
     if (gp_classes_matter(problem->family, &problem->gemm) ||
         gp_gemm_count(&problem->gemm, GP_C) == 0)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "repro --c writes no program about NaN, infinities, "
                           "zeros or products without a term or a result: "
                           "leave --c out for the command");
+    if (request.device_scalars)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED,
+                          "repro --c writes calls with alpha and beta on the "
+                          "host: leave --c out for the command");
     if (strcmp(run->backend, "cublas") != 0)
         return gp_err_set(err, GP_ERR_UNSUPPORTED,
                           "%.60s is no call of cuBLAS, which is what repro --c "
@@ -283,7 +287,7 @@ static void print_constants(const struct gp_run *run, const char *call,
     const struct gp_arithmetic *arithmetic = &run->row.arithmetic;
     struct gp_request request;
 
-    gp_mode_request(&run->row, run->entry, &request);
+    gp_run_request(run, &request);
     gp_buf_printf(
         buf,
         "#define REPRO_ID \\\n    \"%s\"\n#define REPRO_SEED UINT64_C(%" PRIu64

@@ -70,7 +70,7 @@ static json_t *prepare_request(const struct state *state,
     json_t *wanted = gp_json_object();
     struct gp_request arithmetic;
 
-    gp_mode_request(&run->row, run->entry, &arithmetic);
+    gp_run_request(run, &arithmetic);
     gp_wire_put_gemm(problem, &run->problem->gemm);
     gp_wire_put_request(wanted, &arithmetic);
     gp_json_set_str(request, "op", "prepare");
@@ -107,7 +107,7 @@ static const struct gp_run *first_of(const struct gp_worker *worker,
             strcmp(runs[i].workspace, worker->workspace) != 0 ||
             strcmp(runs[i].env, worker->env) != 0)
             continue;
-        gp_mode_request(&runs[i].row, runs[i].entry, &request);
+        gp_run_request(&runs[i], &request);
         if (gp_wire_offered(json_object_get(worker->hello, "offers"),
                             &runs[i].problem->gemm, &request))
             return &runs[i];
@@ -266,7 +266,7 @@ static int perform(struct state *state, struct gp_result *result,
     if (started && gp_journal_worker(state->engine->journal, worker, err) != 0)
         return -1;
     if (status == 0) {
-        gp_mode_request(&run->row, run->entry, &request);
+        gp_run_request(run, &request);
         if (!gp_wire_offered(json_object_get(worker->hello, "offers"),
                              &run->problem->gemm, &request) ||
             !has_schedule(worker, run->schedule->name)) {

@@ -115,7 +115,10 @@ static void add_settings(struct expansion *expansion,
                                         : from->workspaces[w];
                 with.schedule = from->schedules[s];
                 with.schedule_number = from->schedule_numbers[s];
-                add_run(expansion, &with);
+                for (size_t d = 0; d < from->scalars_count; d++) {
+                    with.device_scalars = from->scalars[d];
+                    add_run(expansion, &with);
+                }
             }
     }
 }

@@ -253,7 +253,7 @@ static void set_settings(json_t *record, const struct gp_run *run)
     struct gp_request request;
     struct gp_buf text = {0};
 
-    gp_mode_request(&run->row, run->entry, &request);
+    gp_run_request(run, &request);
     gp_json_set_str(record, "backend", run->backend);
     gp_json_set_str(record, "entry", run->entry);
     gp_json_set_str(record, "mode", run->mode->name);
@@ -261,6 +261,8 @@ static void set_settings(json_t *record, const struct gp_run *run)
     gp_json_set_str(record, "compute", request.compute);
     gp_json_set_bool(record, "flag", request.no_reduced_precision);
     gp_json_set_str(record, "workspace", run->workspace);
+    if (request.device_scalars)
+        gp_json_set_str(record, "scalars", "device");
     gp_json_set_str(record, "env", run->env);
     gp_buf_str(&text, run->schedule->name);
     if (run->schedule->counted)

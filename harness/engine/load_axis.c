@@ -265,6 +265,19 @@ static int one_layout(struct gp_load *load, yaml_node_t *node, void *to,
     return 0;
 }
 
+static int one_scalars(struct gp_load *load, yaml_node_t *node, void *to,
+                       struct gp_err *err)
+{
+    static const char *const names[] = {"host", "device", NULL};
+    size_t row = 0;
+
+    if (row_read(load, node, "place of alpha and beta", names, sizeof *names,
+                 &row, err) < 0)
+        return -1;
+    *(bool *)to = row == 1;
+    return 0;
+}
+
 static int one_env(struct gp_load *load, yaml_node_t *node, void *to,
                    struct gp_err *err)
 {
@@ -422,6 +435,8 @@ const struct gp_load_key gp_load_case_keys[] = {
     AXIS("workspaces", workspaces, one_workspace,
          "CUBLAS_WORKSPACE_CONFIG without its leading colon, or unset; "
          "raw=TEXT: the text as it stands, well formed or not"),
+    AXIS("scalars", scalars, one_scalars,
+         "where alpha and beta lie: host, or device memory"),
     AXIS("env", envs, one_env,
          "a variable set for the worker, NVIDIA_TF32_OVERRIDE=0; or none"),
     {.name = "schedules",

@@ -89,11 +89,14 @@ void gp_wire_put_request(json_t *object, const struct gp_request *request)
     gp_json_set_str(object, "math", request->math);
     gp_json_set_str(object, "compute", request->compute);
     gp_json_set_bool(object, "flag", request->no_reduced_precision);
+    gp_json_set_str(object, "scalars",
+                    request->device_scalars ? "device" : "host");
 }
 
 int gp_wire_get_request(const json_t *object, struct gp_request *ret_request,
                         struct gp_err *err)
 {
+    const char *scalars = gp_json_str_or(object, "scalars", "host");
     const char *entry, *math, *compute;
 
     if (gp_json_get_str(object, "entry", &entry, err) != 0 ||
@@ -110,6 +113,10 @@ int gp_wire_get_request(const json_t *object, struct gp_request *ret_request,
     strcpy(ret_request->math, math);
     strcpy(ret_request->compute, compute);
     ret_request->no_reduced_precision = gp_json_bool_or(object, "flag", false);
+    ret_request->device_scalars = strcmp(scalars, "device") == 0;
+    if (!ret_request->device_scalars && strcmp(scalars, "host") != 0)
+        return gp_err_set(err, GP_ERR_UNSUPPORTED, "alpha and beta in '%.20s'",
+                          scalars);
     return 0;
 }
 
@@ -405,7 +412,9 @@ bool gp_wire_offered(const json_t *offers, const struct gp_gemm *gemm,
             (!*request->compute ||
              has_word(json_object_get(row, "compute"), request->compute)) &&
             (!request->no_reduced_precision ||
-             gp_json_bool_or(row, "flag", false)))
+             gp_json_bool_or(row, "flag", false)) &&
+            (!request->device_scalars ||
+             has_word(json_object_get(row, "scalars"), "device")))
             return true;
     }
     return false;

@@ -251,3 +251,14 @@ red() {
     refused list moods
     says "'modes'"
 }
+
+@test "factors in device memory are skipped by workers that have none" {
+    printf '%s\n' 'suite: x' 'cases:' '  - name: a' '    sizes: 8' \
+        '    scalars: [host, device]' > x.yaml
+    ends 0 run x.yaml --backend naive --out out
+    grep -q 'planned 2, run 1, pass 1 .*skip 1 (not offered 1)' stdout
+    grep -q '/naive/default/scalars=device"' out/results.jsonl
+    sed -i 's/host, device/host, mars/' x.yaml
+    ends 2 plan x.yaml
+    grep -q "'mars'" stderr
+}

@@ -179,6 +179,7 @@ Test(id, of_some_runs)
     static const char *const ids[] = {
         "f32.nn.8x8x65536.dense.s1/cublas/tf32",
         "f32.nn.8x8x65536.dense.s1/cublas.gemm-ex/tf32/ws=16x8/r100",
+        "f32.nn.8x8x0.beta=0.5.dense.s1/cublas/default/ws=16x8/scalars=device",
         "f16xf32.tn.1x2x3.ld+8.b4.alpha=1.5.beta=-0.5.exact.s7/naive/pedantic",
         "f64.nt.5x6x7.ld9x6x11.dense.s18446744073709551615/openblas/default",
         "bf16.tt.5x6x7.row.dense.s0/cublas/default/ws=4096x2x16x8/r1",

@@ -99,6 +99,7 @@ Test(relation, who_is_compared)
         "f32.nn.4x5x6.dense.s1/cublas/tf32", /* the same workspace */
         "f32.nn.4x5x6.dense.s1/openblas/tf32/ws=16x8",
         "f32.nn.4x5x6.dense.s1/cublas/default/ws=16x8",
+        "f32.nn.4x5x6.dense.s1/cublas/tf32/ws=16x8/scalars=device",
         "f32.nn.4x5x6.dense.s1/cublas.gemm-ex/tf32/ws=16x8",
         "f32.nn.4x5x6.dense.s1/cublas/tf32/ws=16x8/r3",
         "f32.nn.4x5x6.dense.s1/cublas/tf32/ws=16x8/fault=variantx3",

@@ -450,7 +450,7 @@ Test(simulated, which_of_two_requests_wins)
         {{"sm90", "f32", "f32", "pedantic", "32f"}, 0},
     };
     const struct mode pedantic = {"sm90", "f16", "f16", "pedantic", "32f"};
-    struct gp_request request = {"gemm", "tf32", "", false};
+    struct gp_request request = {"gemm", "tf32", "", false, false};
     struct gp_simulated_plan plan;
     struct gp_err err = {0};
 

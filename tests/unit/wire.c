@@ -116,7 +116,7 @@ Test(wire, products_that_do_not_fit)
 Test(wire, requests_travel)
 {
     const struct gp_request request = {"gemm-ex", "default", "32f-fast-16bf",
-                                       true};
+                                       true, true};
     struct gp_request back = {0};
     struct gp_err err = {0};
     json_t *object = gp_json_object();
@@ -128,6 +128,12 @@ Test(wire, requests_travel)
     cr_assert_str_eq(back.math, request.math);
     cr_assert_str_eq(back.compute, request.compute);
     cr_assert(back.no_reduced_precision);
+    cr_assert(back.device_scalars);
+    gp_json_set_str(object, "scalars", "nowhere");
+    cr_assert_eq(gp_wire_get_request(object, &back, &err), -1);
+    json_object_del(object, "scalars");
+    cr_assert_eq(gp_wire_get_request(object, &back, &err), 0);
+    cr_assert_not(back.device_scalars);
     gp_json_set_str(object, "compute", "a word that is much too long for it");
     cr_assert_eq(gp_wire_get_request(object, &back, &err), -1);
     gp_json_set_str(object, "compute", "32f");
@@ -416,4 +422,26 @@ Test(wire, offers)
     cr_assert_not(offered("gemm-ex", "default", "64f", false, "f16", "f32"));
     cr_assert_not(offered("gemm-ex", "tf32", "32f", false, "f16", "f32"));
     cr_assert_not(offered("gemm-ex", "default", "32f", false, "f16", "f16"));
+}
+
+/* Who does not say that factors may lie on the device is not asked. */
+Test(wire, device_scalars_are_offered_by_name)
+{
+    static const char *const offers[] = {
+        "[{\"entry\":\"gemm\",\"in\":\"f32\",\"out\":\"f32\","
+        "\"math\":[\"default\"],\"compute\":[],\"flag\":false}]",
+        "[{\"entry\":\"gemm\",\"in\":\"f32\",\"out\":\"f32\","
+        "\"math\":[\"default\"],\"compute\":[],\"flag\":false,"
+        "\"scalars\":[\"host\",\"device\"]}]"};
+    const struct gp_gemm gemm = product_of("f32", "f32", "nn", 8, 8, 8);
+
+    for (int o = 0; o < 2; o++)
+        for (int device = 0; device < 2; device++) {
+            const struct gp_request request = {"gemm", "default", "", false,
+                                               device == 1};
+            json_t *array = json_loads(offers[o], 0, NULL);
+            cr_assert_eq(gp_wire_offered(array, &gemm, &request),
+                         device == 0 || o == 1);
+            json_decref(array);
+        }
 }

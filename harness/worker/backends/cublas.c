@@ -181,6 +181,8 @@ static struct gp_cublas_product whole(const struct context *ctx)
         .d = operands->laid[GP_C].data,
         .k = operands->gemm.k,
         .beta = operands->gemm.beta,
+        .stream = operands->stream,
+        .scalars = operands->buffers[GP_CUBLAS_SCALARS].data,
     };
 }
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "harness/worker/backends/cublas_device.h"
+
 /* "cublasSgemm says CUBLAS_STATUS_... to f32:f32 nn 8x8x8, math 'default'" */
 static int refused(const struct gp_cublas *cublas,
                    const struct gp_cublas_product *product, const char *who,
@@ -207,6 +209,31 @@ static bool has_wide(const struct gp_cublas_api *api)
            api->gemm_batched_ex_64;
 }
 
+/* Alpha and beta to device memory, in the stream's order. */
+static int move_scalars(const struct gp_cublas_product *product,
+                        const union scalar *alpha, const union scalar *beta,
+                        struct arguments *args, struct gp_err *err)
+{
+    const union scalar both[] = {*alpha, *beta};
+    union scalar *there = product->scalars;
+
+    args->alpha = &there[0];
+    args->beta = &there[1];
+    return gp_cublas_cuda(cudaMemcpyAsync(there, both, sizeof both,
+                                          cudaMemcpyHostToDevice,
+                                          product->stream),
+                          "copying alpha and beta", err);
+}
+
+static cublasStatus_t call(const struct gp_cublas *cublas,
+                           const struct gp_cublas_mode *mode,
+                           const struct arguments *args)
+{
+    if (mode->ex)
+        return call_ex(cublas, mode, args);
+    return mode->in == CUDA_R_64F ? call_d(cublas, args) : call_s(cublas, args);
+}
+
 int gp_cublas_multiply(const struct gp_cublas *cublas,
                        const struct gp_cublas_product *product,
                        struct gp_err *err)
@@ -226,12 +253,15 @@ int gp_cublas_multiply(const struct gp_cublas *cublas,
     set_scalar(mode->scalar, product->beta, &beta);
     args.alpha = &alpha;
     args.beta = &beta;
-    if (mode->ex)
-        status = call_ex(cublas, mode, &args);
-    else if (mode->in == CUDA_R_64F)
-        status = call_d(cublas, &args);
-    else
-        status = call_s(cublas, &args);
+    if (product->request->device_scalars &&
+        move_scalars(product, &alpha, &beta, &args, err) != 0)
+        return -1;
+    status = cublas->api.set_pointer_mode(cublas->handle,
+                                          product->request->device_scalars
+                                              ? CUBLAS_POINTER_MODE_DEVICE
+                                              : CUBLAS_POINTER_MODE_HOST);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        status = call(cublas, mode, &args);
     if (status != CUBLAS_STATUS_SUCCESS)
         return refused(cublas, product, who, status, err);
     return 0;

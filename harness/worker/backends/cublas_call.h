@@ -39,6 +39,9 @@ struct gp_cublas_product {
     void *d; /* C before, D after */
     int64_t k;
     double beta;
+    cudaStream_t stream; /* the handle's */
+    void *scalars;       /* device memory for alpha and beta, 16 bytes, if the
+                            request wants them there */
 };
 
 /* Translate. A word that is not known, or that this version of the library

@@ -16,6 +16,7 @@ static const char *const slot_names[GP_CUBLAS_SLOTS] = {
     [GP_CUBLAS_FIRST] = "the first output",
     [GP_CUBLAS_STAGING] = "another output",
     [GP_CUBLAS_TALLIES] = "the counts",
+    [GP_CUBLAS_SCALARS] = "alpha and beta",
 };
 
 /* Which tally counts what. The three of a matrix stand together, in the order
@@ -95,6 +96,7 @@ static int reserve_each(struct gp_cublas_operands *operands,
         bytes[GP_CUBLAS_PACKED_C] = 0;
     bytes[GP_CUBLAS_FIRST] = packed_bytes(gemm, GP_C);
     bytes[GP_CUBLAS_TALLIES] = TALLIES * sizeof(struct gp_cuda_tally);
+    bytes[GP_CUBLAS_SCALARS] = 2 * sizeof(double);
     for (int slot = 0; slot < GP_CUBLAS_SLOTS; slot++)
         if (reserve(operands, (enum gp_cublas_slot)slot, bytes[slot], err))
             return -1;

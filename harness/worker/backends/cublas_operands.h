@@ -26,6 +26,7 @@ enum gp_cublas_slot {
     GP_CUBLAS_FIRST,   /* packed */
     GP_CUBLAS_STAGING, /* packed, when a second output has to go back */
     GP_CUBLAS_TALLIES, /* results of kernels */
+    GP_CUBLAS_SCALARS, /* alpha and beta */
     GP_CUBLAS_SLOTS
 };
 

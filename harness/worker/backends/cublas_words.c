@@ -192,6 +192,8 @@ void gp_cublas_offer(const struct gp_cublas *cublas, json_t *offers)
         gp_backend_offer(offers, offers_made[i].entry, offers_made[i].in,
                          offers_made[i].out, gp_buf_text(&math),
                          gp_buf_text(&compute), offers_made[i].flag);
+        gp_json_set(json_array_get(offers, json_array_size(offers) - 1),
+                    "scalars", json_pack("[ss]", "host", "device"));
         gp_buf_free(&math);
         gp_buf_free(&compute);
     }
