@@ -30,6 +30,14 @@ enum gp_probe {
     GP_PROBE_RANGE         /* P8: wide exponents that cancel in the products */
 };
 
+/* Element (i, j) of an image's D is (-1)^negative 2^exponent times element
+ * (i, j) of its base's, once the function below has replaced them. */
+struct gp_image {
+    int64_t i, j;
+    int exponent;
+    bool negative;
+};
+
 struct gp_family {
     const char *name;
     const char *help;
@@ -54,6 +62,13 @@ struct gp_family {
     /* Magnitudes are about 2^a and 2^b: the reference multiplies without
      * these factors, so that FP64 and its magnitudes hold it. NULL: 1. */
     void (*scale)(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
+    /* The family whose results follow from this one's at the same shape; its
+     * own name for that family itself. NULL: none. */
+    const char *base;
+    void (*image)(const struct gp_gemm *gemm, uint64_t seed,
+                  struct gp_image *image); /* NULL: the same element */
+    bool image_exact; /* each step of any sum is the base's, scaled: the bits
+                         must be */
 };
 
 /* All families, ended by a row without a name; the first is the default. */
@@ -160,6 +175,30 @@ void gp_family_dense_column(const struct gp_family_args *args, int64_t j,
 void gp_family_grid(const struct gp_gemm *gemm, int *ret_a, int *ret_b);
 void gp_family_grid_column(const struct gp_family_args *args, int64_t j,
                            double *to);
+/* One element of op(A), op(B) or C of the family binade. */
+double gp_family_binade_element(const struct gp_family_args *args, int64_t i,
+                                int64_t j);
+void gp_family_outer_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+void gp_family_outer_image(const struct gp_gemm *gemm, uint64_t seed,
+                           struct gp_image *image);
+void gp_family_inner_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+void gp_family_negated_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+void gp_family_negated_image(const struct gp_gemm *gemm, uint64_t seed,
+                             struct gp_image *image);
+void gp_family_rows_column(const struct gp_family_args *args, int64_t j,
+                           double *to);
+void gp_family_rows_image(const struct gp_gemm *gemm, uint64_t seed,
+                          struct gp_image *image);
+void gp_family_terms_column(const struct gp_family_args *args, int64_t j,
+                            double *to);
+void gp_family_swapped_column(const struct gp_family_args *args, int64_t j,
+                              double *to);
+void gp_family_swapped_image(const struct gp_gemm *gemm, uint64_t seed,
+                             struct gp_image *image);
+int gp_family_swapped_accept(const struct gp_gemm *gemm, struct gp_err *err);
 void gp_family_binade_column(const struct gp_family_args *args, int64_t j,
                              double *to);
 void gp_family_positive_column(const struct gp_family_args *args, int64_t j,

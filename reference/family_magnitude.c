@@ -39,6 +39,15 @@ static double full_significand(uint64_t word, int precision)
     return ldexp(word & 1 ? -x : x, 1 - precision);
 }
 
+double gp_family_binade_element(const struct gp_family_args *args, int64_t i,
+                                int64_t j)
+{
+    const struct gp_type *type = gp_gemm_type(args->gemm, args->operand);
+
+    return full_significand(gp_family_word(gp_family_key(args, j), i),
+                            type->precision);
+}
+
 void gp_family_binade_column(const struct gp_family_args *args, int64_t j,
                              double *to)
 {

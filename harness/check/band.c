@@ -416,5 +416,6 @@ const struct gp_check gp_check_band = {
     .help = "the errors are as large as the arithmetic delivered makes them, "
             "and to no side",
     .applies = applies,
+    .sums = true,
     .judge = judge,
 };

@@ -51,8 +51,9 @@ struct gp_check {
     bool (*applies)(const struct gp_family *family);
     /* Which products does it judge besides, whatever the family? NULL: none. */
     bool (*also)(const struct gp_gemm *gemm);
-    /* Does it judge products without a result (m = 0, n = 0)? */
-    bool empty;
+    /* Does it judge products without a result (m = 0, n = 0)? Only those with
+     * a sum (k and alpha not 0)? */
+    bool empty, sums;
     void (*judge)(const struct gp_evidence *evidence,
                   struct gp_finding *finding);
 };
@@ -107,7 +108,7 @@ struct gp_relation {
 int64_t gp_member_groups(struct gp_member *members, size_t count);
 
 extern const struct gp_relation gp_relation_workspace, gp_relation_flag,
-    gp_relation_growth;
+    gp_relation_image, gp_relation_growth;
 extern const struct gp_relation *const gp_relations[]; /* ended by NULL */
 
 /* --- The relation growth -------------------------------------------------- */

@@ -13,6 +13,8 @@ bool gp_check_judges(const struct gp_check *check,
 {
     if (gp_gemm_count(&problem->gemm, GP_C) == 0)
         return check->empty;
+    if (check->sums && (problem->gemm.k == 0 || problem->gemm.alpha == 0))
+        return false;
     return check->applies(problem->family) ||
            (check->also && check->also(&problem->gemm));
 }

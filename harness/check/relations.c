@@ -5,6 +5,7 @@
 const struct gp_relation *const gp_relations[] = {
     &gp_relation_workspace,
     &gp_relation_flag,
+    &gp_relation_image,
     &gp_relation_growth,
     NULL,
 };

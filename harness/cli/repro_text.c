@@ -24,16 +24,17 @@ CARRY(gp_carried_terms, "reference/family_terms.c");
 CARRY(gp_carried_reading_h, "reference/reading.h");
 CARRY(gp_carried_reading, "reference/reading.c");
 CARRY(gp_carried_magnitude, "reference/family_magnitude.c");
+CARRY(gp_carried_image, "reference/family_image.c");
 CARRY(gp_carried_data, "harness/cli/repro_data.cu");
 CARRY(gp_carried_judge, "harness/cli/repro_judge.cu");
 CARRY(gp_carried_run, "harness/cli/repro_run.cu");
 
 static const char *const sources[] = {
-    gp_carried_hash,   gp_carried_type_h,    gp_carried_type,
-    gp_carried_gemm_h, gp_carried_gemm,      gp_carried_family_h,
-    gp_carried_family, gp_carried_exact,     gp_carried_probe,
-    gp_carried_terms,  gp_carried_magnitude, gp_carried_reading_h,
-    gp_carried_reading};
+    gp_carried_hash,      gp_carried_type_h,    gp_carried_type,
+    gp_carried_gemm_h,    gp_carried_gemm,      gp_carried_family_h,
+    gp_carried_family,    gp_carried_exact,     gp_carried_probe,
+    gp_carried_terms,     gp_carried_magnitude, gp_carried_image,
+    gp_carried_reading_h, gp_carried_reading};
 
 enum { SOURCES = sizeof sources / sizeof *sources, OWN = SOURCES };
 enum { NAMES_MOST = 16 };

@@ -7,6 +7,7 @@
 #include "harness/engine/delivered.h"
 #include "harness/engine/growth.h"
 #include "harness/engine/prefetch.h"
+#include "harness/engine/images.h"
 #include "harness/engine/relate.h"
 
 enum { TOGETHER_BYTES = 1 << 22, HAVE_MOST = 64 }; /* operands: all at once */
@@ -28,6 +29,7 @@ struct state {
     struct gp_growing growing;
     double false_alarm; /* of one judgement */
     json_t *tested;     /* "backend type" -> true once judged */
+    struct gp_images images;
 };
 
 static size_t page_round(size_t bytes)
@@ -351,6 +353,7 @@ static int one_problem(struct state *state, const struct gp_run *runs,
     if (status == 0)
         status = gp_relate(state->engine->journal, &state->required,
                            &state->counts, state->results, count, err);
+    gp_images_add(&state->images, state->results, count);
     for (size_t i = 0; i < count; i++)
         gp_result_free(&state->results[i]);
     free(state->results);
@@ -444,6 +447,9 @@ int gp_engine_run(struct gp_engine *engine, struct gp_counts *ret_counts,
         status =
             gp_growing_end(&state->growing, engine->journal, &state->required,
                            &state->counts, state->false_alarm, err);
+    if (status == 0)
+        status = gp_images_relate(&state->images, engine->journal,
+                                  &state->required, &state->counts, err);
     if (status == 0)
         status = gp_required_end(&state->required, engine->journal,
                                  &state->counts, &unmet, err);

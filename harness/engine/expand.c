@@ -184,6 +184,8 @@ static void add_seeds(struct expansion *expansion, const struct gp_case *from,
                       const struct gp_gemm *gemm,
                       const struct gp_family *family)
 {
+    const struct gp_family *base =
+        family->base ? gp_family_find(family->base) : NULL;
     struct gp_err refused;
 
     if (family->accept(gemm, &refused) != 0) {
@@ -191,9 +193,13 @@ static void add_seeds(struct expansion *expansion, const struct gp_case *from,
         return;
     }
     for (size_t s = 0; s < from->seeds_count; s++) {
-        const struct gp_problem made = {
+        struct gp_problem made = {
             .gemm = *gemm, .family = family, .seed = from->seeds[s]};
         add_backends(expansion, from, &made);
+        if (base && base != family) {
+            made.family = base; /* what an image is compared with */
+            add_backends(expansion, from, &made);
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 #include "harness/engine/judge.h"
+#include "harness/engine/images.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ size_t gp_judge_have(const struct gp_judge_cache *cache,
 {
     size_t count = 0;
 
-    if (run->problem->family->probe)
+    if (run->problem->family->probe || run->problem->family->base)
         return 0;
     for (size_t i = 0; i < cache->count && count < most; i++)
         if (same_bound(&cache->entries[i].bound, bound) &&
@@ -379,6 +380,9 @@ void gp_judge(struct gp_result *result, const struct gp_reference *reference,
     evidence.delivered = about->delivered;
     evidence.false_alarm = about->false_alarm;
     result->judged = true;
+    if (run->problem->family->base)
+        result->image_finite =
+            gp_images_digest(run->problem, outputs, &result->image);
     result->accuracy = translated.accuracy[0];
     for (const struct gp_check *const *check = gp_checks; *check; check++) {
         struct gp_finding finding = {.check = (*check)->name,

@@ -22,7 +22,10 @@ struct gp_result {
     int findings_count;
     struct gp_accuracy accuracy; /* of the first output */
     bool judged;                 /* accuracy and reply are there */
-    int64_t explained;           /* the output that the explanation is of */
+    struct gp_digest image;      /* of the first output, where the family has a
+                                    base: brought back to it */
+    bool image_finite;
+    int64_t explained; /* the output that the explanation is of */
     struct gp_explanation *explanation; /* of wrong elements; NULL: none */
     struct gp_variation *variation;     /* of repeats that differ; NULL: none */
     struct gp_reply reply;

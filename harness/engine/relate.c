@@ -10,10 +10,11 @@ struct relating {
     size_t count;
 };
 
-static int judge_group(const struct relating *all,
-                       const struct gp_relation *relation,
-                       struct gp_member *members, size_t count,
-                       struct gp_err *err)
+int gp_relate_members(struct gp_journal *journal, struct gp_required *required,
+                      struct gp_counts *counts,
+                      const struct gp_relation *relation,
+                      struct gp_member *members, size_t count,
+                      struct gp_err *err)
 {
     struct gp_finding finding = {.check = relation->name,
                                  .where = {-1, -1, -1, -1},
@@ -23,10 +24,10 @@ static int judge_group(const struct relating *all,
     if (finding.flags & GP_OBSERVED &&
         gp_judge_required(members[0].run, relation->name))
         finding.verdict = GP_FAIL;
-    gp_required_judged(all->required, members[0].run, relation->name);
-    gp_counts_relation(all->counts, finding.verdict, finding.flags);
-    gp_counts_judgement(all->counts, relation->name);
-    return gp_journal_relation(all->journal, &finding, members, count, err);
+    gp_required_judged(required, members[0].run, relation->name);
+    gp_counts_relation(counts, finding.verdict, finding.flags);
+    gp_counts_judgement(counts, relation->name);
+    return gp_journal_relation(journal, &finding, members, count, err);
 }
 
 static int relate(const struct relating *all,
@@ -55,7 +56,8 @@ static int relate(const struct relating *all,
                 .variants = (int64_t)results[j].reply.digests_count};
         }
         if (found > 1)
-            status = judge_group(all, relation, members, found, err);
+            status = gp_relate_members(all->journal, all->required, all->counts,
+                                       relation, members, found, err);
     }
     free(members);
     free(taken);

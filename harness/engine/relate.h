@@ -13,4 +13,11 @@ int gp_relate(struct gp_journal *journal, struct gp_required *required,
               struct gp_counts *counts, const struct gp_result *results,
               size_t count, struct gp_err *err) GP_MUST_CHECK;
 
+/* Judge one relation of these members and record it. */
+int gp_relate_members(struct gp_journal *journal, struct gp_required *required,
+                      struct gp_counts *counts,
+                      const struct gp_relation *relation,
+                      struct gp_member *members, size_t count,
+                      struct gp_err *err) GP_MUST_CHECK;
+
 #endif

@@ -314,6 +314,22 @@ Test(special, policies_are_told)
     cr_assert_not_null(strstr(finding.text, "; 1 of "), "%s", finding.text);
 }
 
+Test(special, errors_of_sums_need_sums)
+{
+    struct gp_problem problem = {.gemm =
+                                     product_of("f32", "f32", "nn", 64, 64, 4),
+                                 .family = gp_family_find("dense")};
+
+    cr_assert(gp_check_judges(&gp_check_band, &problem));
+    problem.gemm.alpha = 0;
+    cr_assert_not(gp_check_judges(&gp_check_band, &problem));
+    problem.gemm.alpha = 1;
+    problem.gemm.k = 0;
+    cr_assert_not(gp_check_judges(&gp_check_band, &problem));
+    cr_assert(gp_check_judges(&gp_check_special, &problem));
+    cr_assert(gp_check_judges(&gp_check_bound, &problem));
+}
+
 Test(special, no_result_is_left_to_the_guards)
 {
     struct gp_problem problem = {.gemm =

@@ -112,7 +112,34 @@ static void negative_zero(struct gp_host *host,
             put(host, i, -0.0);
 }
 
+/* Results rounded down: no longer the negative of those of -A. */
+static void floor_results(struct gp_host *host,
+                          const struct gp_host_product *product)
+{
+    (void)product;
+    for (int64_t i = 0; i < count_of(host); i++) {
+        double x = value_of(host, i);
+        put(host, i, x - gp_type_ulp(host->job.gemm.out, x) * (x < 0));
+    }
+}
+
+/* One scale for a whole matrix: small results lose bits. */
+static void tensor_scale(struct gp_host *host,
+                         const struct gp_host_product *product)
+{
+    double most = 0, unit;
+
+    (void)product;
+    for (int64_t i = 0; i < count_of(host); i++)
+        most = fmax(most, fabs(value_of(host, i)));
+    unit = gp_type_ulp(host->job.gemm.out, most);
+    for (int64_t i = 0; i < count_of(host); i++)
+        put(host, i, nearbyint(value_of(host, i) / unit) * unit);
+}
+
 const struct gp_faulty_sin gp_faulty_special[] = {
+    {.name = "floor-results", .after = floor_results},
+    {.name = "tensor-scale", .after = tensor_scale},
     {.name = "zero-times-c", .after = zero_times_c},
     {.name = "zero-times-ab", .after = zero_times_ab},
     {.name = "cut-payload", .multiply = cut_payload},
