@@ -81,8 +81,8 @@ stub() {
     printf '#!/bin/bash\nprintf "%%s|" "$BINDIR" "$BACKEND" "$SUITE"\n' \
         > ci/verify.sh
     chmod +x ci/verify.sh
-    run make verify -o all CUDA=0 BUILDDIR=there BACKEND=naive,openblas \
-        SUITE="my own 'suite'.yaml"
+    run make --no-print-directory verify -o all CUDA=0 BUILDDIR=there \
+        BACKEND=naive,openblas SUITE="my own 'suite'.yaml"
     [ "$status" -eq 0 ]
     [ "$output" = "there/bin|naive,openblas|my own 'suite'.yaml|" ]
 }
