@@ -103,9 +103,11 @@ command_line() {
     local where=build/$1/tap-cli
     rm -rf "$where"
     mkdir -p "$where"
-    # One bats for each file, as many at a time as there are cores.
+    # One bats for each file, as many at a time as there are cores; the
+    # longest first, so that none is left alone at the end.
     # shellcheck disable=SC2016 # $1 and $2 are of the inner shell
-    printf '%s\0' tests/cli/*.bats |
+    wc -c tests/cli/*.bats | awk '$2 != "total" { print $1, $2 }' |
+        sort -rn | cut -d ' ' -f 2 | tr '\n' '\0' |
         GEMMPROOF=build/$1/bin/gemmproof xargs -0 -P "$jobs" -I {} bash -c '
             bats -F tap "$2" >"$1/$(basename "$2").tap"
         ' - "$where" {}

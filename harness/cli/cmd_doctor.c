@@ -150,8 +150,8 @@ static int visit_all(struct visit *visit, const struct gp_cli *cli,
 {
     static const char *const ends[] = {
         [GP_DOCTOR_OK] = "all ok",
-        [GP_DOCTOR_WARNING] = "nothing that judges is wrong; see the lines "
-                              "marked --",
+        [GP_DOCTOR_WARNING] = ("nothing that judges is wrong; see the lines "
+                               "marked --"),
         [GP_DOCTOR_UNUSABLE] = "something that should be there cannot be used",
         [GP_DOCTOR_WRONG] = "results here cannot be trusted"};
 

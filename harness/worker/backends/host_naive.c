@@ -77,9 +77,9 @@ static void load_side(const struct gp_type *type, const unsigned char *from,
 
 /* One chain of multiply-adds an element, in order of l: `count` vectors of
  * `n` sums each, one after the other. */
-CLONES static void wide_chains(const double *x, int64_t side, const double *y,
-                               int64_t other, int64_t k, int64_t n,
-                               int64_t count, double *sums)
+CLONES static void plain_wide(const double *x, int64_t side, const double *y,
+                              int64_t other, int64_t k, int64_t n,
+                              int64_t count, double *sums)
 {
     for (int64_t l = 0; l < k; l++)
         for (int64_t w = 0; w < count; w++)
@@ -87,9 +87,9 @@ CLONES static void wide_chains(const double *x, int64_t side, const double *y,
                 sums[w * SHARE + v] += x[v + l * side] * y[w + l * other];
 }
 
-CLONES static void narrow_chains(const float *x, int64_t side, const float *y,
-                                 int64_t other, int64_t k, int64_t n,
-                                 int64_t count, float *sums)
+CLONES static void plain_narrow(const float *x, int64_t side, const float *y,
+                                int64_t other, int64_t k, int64_t n,
+                                int64_t count, float *sums)
 {
     for (int64_t l = 0; l < k; l++)
         for (int64_t w = 0; w < count; w++)
@@ -105,12 +105,12 @@ static void chains(const struct sides *s, int64_t v, int64_t n, int64_t w,
 
     memset(sums, 0, SHARE * TOGETHER * sizeof *sums);
     if (s->wide) {
-        wide_chains((const double *)s->x + v, s->side, (const double *)s->y + w,
-                    s->other, s->k, n, count, sums);
+        plain_wide((const double *)s->x + v, s->side, (const double *)s->y + w,
+                   s->other, s->k, n, count, sums);
         return;
     }
-    narrow_chains((const float *)s->x + v, s->side, (const float *)s->y + w,
-                  s->other, s->k, n, count, narrow);
+    plain_narrow((const float *)s->x + v, s->side, (const float *)s->y + w,
+                 s->other, s->k, n, count, narrow);
     for (int64_t i = 0; i < SHARE * TOGETHER; i++)
         sums[i] = (double)narrow[i];
 }
