@@ -233,15 +233,18 @@ void gp_bands_sentence(const struct gp_summary *summary, struct gp_buf *buf)
     }
     if (judged + not_judged == 0)
         return;
-    gp_buf_printf(buf,
-                  "%" PRId64 " runs judged by statistics: the probability that "
-                  "any of them is a false alarm is below %.1e",
-                  judged, gp_bands_false_alarm(summary));
+    if (judged)
+        gp_buf_printf(buf,
+                      "%" PRId64 " runs judged by statistics: the probability "
+                      "that any of them is a false alarm is below %.1e",
+                      judged, gp_bands_false_alarm(summary));
+    else
+        gp_buf_str(buf, "No run was judged by statistics");
     if (not_judged)
         gp_buf_printf(buf,
-                      "; %" PRId64 " more could not be judged (too few "
+                      "; %" PRId64 "%s could not be judged so (too few "
                       "results, or nothing is rounded)",
-                      not_judged);
+                      not_judged, judged ? " more" : "");
 }
 
 void gp_bands_growth(const struct gp_summary *summary, struct gp_buf *buf)

@@ -34,6 +34,19 @@ static const json_t *finding_of(const json_t *run)
 /* --- Clauses --------------------------------------------------------------
  */
 
+/* Significand bits of an operand: no more can be read of it. */
+static double own_bits(const json_t *run)
+{
+    const char *type = text_of(run, "type");
+    struct gp_buf in = {0};
+    const struct gp_type *row;
+
+    gp_buf_add(&in, type, strcspn(type, ":"));
+    row = gp_type_find(gp_buf_text(&in));
+    gp_buf_free(&in);
+    return row ? row->precision : INFINITY;
+}
+
 /* Journals of before there were clauses: "asked M, delivered D: N bits read,
  * WORDS (K products)". */
 static void clause_from_text(const json_t *run, const json_t *finding,
@@ -46,8 +59,9 @@ static void clause_from_text(const json_t *run, const json_t *finding,
     size_t len, ties = strlen(even);
 
     if (strcmp(text_of(run, "family"), "one-hot") == 0) {
-        gp_buf_printf(buf, "%.0f bits read",
-                      floor(gp_json_real_or(finding, "value", 0)));
+        gp_buf_printf(
+            buf, "%.0f bits read",
+            floor(fmin(gp_json_real_or(finding, "value", 0), own_bits(run))));
     } else if (end) {
         words += strlen("bits read, ");
         len = (size_t)(end - words);

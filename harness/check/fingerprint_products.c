@@ -83,9 +83,10 @@ static double bits_read(const struct gp_gemm *gemm, const struct tally *tally)
 {
     double most = gemm->out->precision;
 
-    if (!(tally->worst > 0))
+    if (tally->worst == 0)
         return most;
-    return fmin(-log2(tally->worst), most);
+    /* An error beyond the value itself leaves no bit. */
+    return tally->worst < 1 ? fmin(-log2(tally->worst), most) : 0;
 }
 
 /* Sums of products of narrow parts, where no way of reading the operands

@@ -39,6 +39,12 @@ static int64_t faults_of(const struct gp_gemm *gemm,
     return faults;
 }
 
+/* A NaN's sign says nothing. */
+static double unsigned_nan(double x)
+{
+    return isnan(x) ? (double)NAN : x;
+}
+
 static void say_fault(const struct gp_gemm *gemm,
                       const struct gp_accuracy *accuracy,
                       struct gp_finding *finding)
@@ -51,14 +57,18 @@ static void say_fault(const struct gp_gemm *gemm,
                           : "";
 
     gp_finding_place(finding, gemm, element->index);
-    gp_finding_say(finding, GP_FAIL,
-                   "%lld of %lld elements are not what they must be%s: "
-                   "D(%lld, %lld) is %g and must be %g; %lld NaN should be "
-                   "infinite, %lld infinities NaN",
-                   (long long)finding->value, (long long)accuracy->count, why,
-                   (long long)finding->where.i, (long long)finding->where.j,
-                   element->got, element->ref, (long long)classes->infinite_nan,
-                   (long long)classes->nan_infinite);
+    gp_finding_say(
+        finding, GP_FAIL,
+        "%lld of %lld elements are not what they must be%s: "
+        "D(%lld, %lld) is %g and must be %g; %lld NaN where "
+        "infinity must be, %lld infinite where NaN must be, %lld "
+        "others",
+        (long long)finding->value, (long long)accuracy->count, why,
+        (long long)finding->where.i, (long long)finding->where.j,
+        unsigned_nan(element->got), unsigned_nan(element->ref),
+        (long long)classes->infinite_nan, (long long)classes->nan_infinite,
+        (long long)finding->value - (long long)classes->infinite_nan -
+            (long long)classes->nan_infinite);
 }
 
 static void say_pass(const struct gp_accuracy *accuracy,

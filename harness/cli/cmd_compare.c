@@ -65,7 +65,7 @@ static int status_of(const struct gp_comparison *c, const char *fail_on)
     int64_t bad = 0;
 
     if (!fail_on)
-        return GP_GREEN;
+        return c->both > 0 ? GP_GREEN : GP_UNTESTED;
     if (strcmp(fail_on, "bits") == 0)
         bad = c->bits;
     else if (strcmp(fail_on, "accuracy") == 0)
@@ -133,7 +133,8 @@ int gp_cmd_compare(const struct gp_cli *cli, int argc, char **argv)
         {"--new", "KEY=VALUE", GP_OPT_LIST, &asked.new_only,
          "the same for the new one"},
         {"--fail-on", "WHAT", GP_OPT_TEXT, &asked.fail_on,
-         "exit 1 where bits, accuracy (for the worse) or verdict changed"},
+         "exit 1 where bits, accuracy (for the worse) or verdict changed, 3 "
+         "where a run of the old one has nothing to compare with"},
         {"--all", NULL, GP_OPT_FLAG, &asked.all, "list every change, not 50"},
         {"--format", "FORMAT", GP_OPT_TEXT, &asked.format,
          "text (the default), markdown, json"},

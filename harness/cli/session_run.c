@@ -250,6 +250,7 @@ int gp_session_run(struct gp_session *session, const struct gp_cli *cli,
         gp_cli_usage(&err);
         return status == GP_FAILED ? GP_FAILED : GP_UNTESTED;
     }
+    fflush(stdout); /* both may go to one file */
     if (!session->quiet)
         fprintf(stderr, "gemmproof: %s in %s\n",
                 session->no_reports ? "the journal is"
