@@ -154,10 +154,12 @@ void gp_bound_make(const struct gp_gemm *gemm,
     omega = gp_type_largest(accumulator);
     if (arithmetic->in_output && u_o > u_c) {
         double s = (double)gp_bound_splits_in_output(gemm->k);
-        /* An epilogue in the output type rounds once more. */
+        /* An epilogue in the output type rounds once more, and below the
+         * smallest normal number by half the smallest there is. */
         double grow = pow(1 + u_o, s + (epilogue ? 1 : 0));
         ret_bound->rel_mag = (1 + e_rel) * grow - 1;
-        ret_bound->absolute = e_abs * grow + s * 2 * eta_out;
+        ret_bound->absolute =
+            e_abs * grow + (s * 2 + (epilogue ? 1 : 0)) * eta_out;
         omega = gp_type_largest(gemm->out);
     } else if (u_o > u_c) {
         ret_bound->rel_ref = u_o;

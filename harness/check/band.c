@@ -358,6 +358,17 @@ static void say_as_expected(const struct bench *bench,
 
 /* --- All outputs ---------------------------------------------------------- */
 
+/* FP16 sums take alpha and beta in FP16: one that is no FP16 number adds an
+ * error of its own, the same in every result. */
+static bool rounds_scalars(const struct gp_run *run)
+{
+    const struct gp_type *scale = gp_type_find(run->row.arithmetic.accumulator);
+    const struct gp_gemm *gemm = &run->problem->gemm;
+
+    return gp_type_round(scale, gemm->alpha) != gemm->alpha ||
+           gp_type_round(scale, gemm->beta) != gemm->beta;
+}
+
 /* Why nothing can be said; NULL if something can. */
 static const char *cannot(const struct bench *bench)
 {
@@ -366,6 +377,8 @@ static const char *cannot(const struct bench *bench)
     for (int64_t v = 0; v < evidence->outputs; v++)
         if (evidence->accuracy[v].deviation.count < GP_BAND_LEAST)
             return "fewer than 1024 finite results: too few for statistics";
+    if (rounds_scalars(evidence->run))
+        return "alpha or beta is rounded on its way into FP16 sums";
     for (int c = 0; c < bench->count; c++)
         if (bench->candidates[c].limit > 0)
             return NULL;

@@ -195,7 +195,7 @@ static void choose(const struct gp_scene *scene, struct some *some)
 {
     int64_t k = scene->reference->gemm.k;
     size_t count = scene->count < SUSPECTS ? scene->count : SUSPECTS;
-    size_t most = (size_t)(READS / k), bytes;
+    size_t most = (size_t)(READS / (k > 0 ? k : 1)), bytes;
 
     most = most < SUSPECTS_LEAST ? SUSPECTS_LEAST : most;
     count = count < most ? count : most;

@@ -62,7 +62,7 @@ static void say_fault(const struct gp_gemm *gemm,
         "%lld of %lld elements are not what they must be%s: "
         "D(%lld, %lld) is %g and must be %g; %lld NaN where "
         "infinity must be, %lld infinite where NaN must be, %lld "
-        "others",
+        "other",
         (long long)finding->value, (long long)accuracy->count, why,
         (long long)finding->where.i, (long long)finding->where.j,
         unsigned_nan(element->got), unsigned_nan(element->ref),

@@ -86,7 +86,8 @@ static void list_backends(void)
     row("naive", "a triple loop on the CPU");
     row("simulated", "tensor cores and workspaces in software; =sm70, =sm80, "
                      "=sm90");
-    row("faulty=SIN", "known bugs, to test the checks; tests/faults.tsv has them");
+    row("faulty=SIN",
+        "known bugs, to test the checks; tests/faults.tsv has them");
     row("NAME", "any program gemmproof-worker-NAME beside gemmproof "
                 "(docs/protocol.md)");
 }

@@ -1,6 +1,7 @@
 #include "harness/engine/expand.h"
 
 #include <fnmatch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,6 +238,14 @@ static int add_strides(struct expansion *expansion, const struct gp_case *from,
                     gemm.batch = from->batches[b];
                     gemm.alpha = gp_type_round(scale, from->alphas[x]);
                     gemm.beta = gp_type_round(scale, from->betas[y]);
+                    if (!isfinite(gemm.alpha) || !isfinite(gemm.beta))
+                        return gp_err_set(
+                            expansion->err, GP_ERR_USAGE,
+                            "%s:%d: alpha or beta of the case %s is infinite "
+                            "in the type that scales %s, %s: choose it below "
+                            "%g",
+                            from->file, from->line, from->name, gemm.in->name,
+                            scale->name, gp_type_largest(scale));
                     if (add_families(expansion, from, &gemm) != 0)
                         return -1;
                 }

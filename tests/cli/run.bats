@@ -257,3 +257,31 @@ bad_file() {
     [ ! -s stdout ]
     [ ! -s stderr ]
 }
+
+@test "products that sum nothing: beta C to the last bit, and what fails is explained" {
+    for id in f16.nn.40x40x0.beta=0.25.dense.s36 \
+        f16.nn.5x6x0.beta=9.999999747378752e-06.dense.s1 \
+        f16.nn.40x40x0.beta=0.25.dense.s11; do
+        ends 0 run --only $id/naive/default/r1 --quiet --out o
+        rm -r o
+    done
+    ends 1 run --only f64.nn.16x16x0.beta=0.3.dense.s1/naive/default/r2 \
+        --inject bit:0:7:40 --quiet --out o
+    runs .explanation.text | grep -q 'no rule'
+}
+
+@test "scalars that FP16 sums must round are no bias of the sums" {
+    id=f16.nn.70x70x64.alpha=-0.37.dense.s1/simulated/f16-accumulate/r1
+    ends 0 run --only $id --quiet --out o
+    runs '.findings[] | select(.check == "band") | .text' |
+        grep -q 'alpha or beta is rounded'
+}
+
+@test "a factor that is infinite in its type is refused with its line" {
+    printf 'suite: s\ncases:\n  - {name: a, sizes: 8, alpha: 1e39}\n' > x.yaml
+    refused run x.yaml --backend naive --out o
+    says x.yaml:3: 'infinite'
+    printf 'suite: s\ncases:\n  - {name: a, sizes: 8, types: f64, alpha: 1e39}\n' \
+        > x.yaml
+    ends 0 run x.yaml --backend naive --quiet --out o
+}
