@@ -211,8 +211,8 @@ static void look_at_all(struct pass *pass, const struct gp_bound *bound,
 /* --- What is said ---------------------------------------------------------
  */
 
-/* Operands are finite and nothing overflows, so that a NaN was read or made of
- * infinities. */
+/* Nothing overflows, so that a NaN was read or made of infinities; where the
+ * operands have their own, the results that they must reach are not wrong. */
 static void say_not_finite(const struct pass *pass, char *to, size_t room)
 {
     const struct gp_gemm *gemm = &pass->reference->gemm;
@@ -233,14 +233,18 @@ static void say_not_finite(const struct pass *pass, char *to, size_t room)
                  "partial sums in a narrower type would",
                  count, plural, are);
     else
-        snprintf(to, room,
-                 "%lld wrong element%s %s NaN though all operands are finite: "
-                 "NaN stands in %s%sthe guards around the matrices, and one of "
-                 "these was read, or infinite partial sums met",
-                 count, plural, are,
-                 gemm->beta == 0 ? "D before (which beta = 0 must not read), "
-                                 : "",
-                 padded ? "the padding of operands, " : "");
+        snprintf(
+            to, room,
+            "%lld wrong element%s %s NaN%s: "
+            "NaN stands in %s%s%sthe guards around the matrices, and one of "
+            "these was read, or infinite partial sums met",
+            count, plural, are,
+            pass->reference->special
+                ? " where the operands' own NaN and infinities give none"
+                : " though all operands are finite",
+            pass->reference->special ? "operands of other results, " : "",
+            gemm->beta == 0 ? "D before (which beta = 0 must not read), " : "",
+            padded ? "the padding of operands, " : "");
 }
 
 /* What the map and the size of the errors suggest where no rule was found. */

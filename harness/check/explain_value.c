@@ -106,6 +106,14 @@ static void try_early(const struct gp_scene *scene, struct gp_rule *best)
     free(values);
 }
 
+static bool all_zero(const struct gp_scene *scene)
+{
+    for (size_t s = 0; s < scene->count; s++)
+        if (scene->suspects[s].got != 0)
+            return false;
+    return true;
+}
+
 static void try_factors(const struct gp_scene *scene, struct gp_rule *best)
 {
     double alpha = gemm_of(scene)->alpha, beta = gemm_of(scene)->beta;
@@ -140,6 +148,9 @@ static void try_factors(const struct gp_scene *scene, struct gp_rule *best)
         struct trial trial = {
             .value = factored, .x = rows[r].x, .y = rows[r].y};
         if (trial.x == alpha && (trial.y == beta || !scene->reference->c))
+            continue;
+        /* Small is not zero, whatever the bound allows. */
+        if (trial.x == 0 && trial.y == 0 && !all_zero(scene))
             continue;
         values = values_of(scene, &trial);
         keep(scene, gp_scene_count(scene, values), rows[r].words, best);
