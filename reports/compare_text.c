@@ -10,6 +10,8 @@ static void say_side(const struct gp_summary *side,
     gp_summary_measured(side, buf);
     for (; only->key; only++)
         gp_buf_printf(buf, " (%s %s)", only->key, only->value);
+    if (side->stopped)
+        gp_buf_str(buf, " STOPPED before its end.");
 }
 
 static void say_counts(const struct gp_comparison *c, struct gp_buf *buf)

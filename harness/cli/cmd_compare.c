@@ -62,6 +62,7 @@ static int select_runs(const struct gp_opt_list *asked, struct gp_arena *arena,
  * were not. */
 static int status_of(const struct gp_comparison *c, const char *fail_on)
 {
+    bool stopped = c->old_side->stopped || c->new_side->stopped;
     int64_t bad = 0;
 
     if (!fail_on)
@@ -74,8 +75,9 @@ static int status_of(const struct gp_comparison *c, const char *fail_on)
         bad = c->verdict;
     if (bad > 0)
         return GP_FAILED;
-    return c->only_old > 0 || c->both == 0 || c->unknown > 0 ? GP_UNTESTED
-                                                             : GP_GREEN;
+    return stopped || c->only_old > 0 || c->both == 0 || c->unknown > 0
+               ? GP_UNTESTED
+               : GP_GREEN;
 }
 
 static int compare_runs(const struct asked *asked,

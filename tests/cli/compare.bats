@@ -79,6 +79,10 @@ differ() { # journal, old workspace, new workspace
     head -n 3 b/results.jsonl > c
     ends 0 compare b c
     grep -q 'only old [1-9]' stdout
+    grep -q '^new: .*STOPPED' stdout
+    # Nor is a run that was stopped, even when no run is missing.
+    sed '$d' b/results.jsonl > d
+    ends 3 compare b d --fail-on verdict
     # What was not compared is no green answer.
     ends 3 compare b c --fail-on verdict
     ends 0 compare b c --format markdown
