@@ -2,15 +2,11 @@
 
 #include <math.h>
 
+#include "harness/base/clones.h"
+
 /* Sums are kept in lanes, so that the order of addition is the same however
  * wide the machine is. */
 enum { LANES = 8 };
-
-#if defined(__x86_64__) && __has_attribute(target_clones)
-#define WIDE __attribute__((target_clones("default", "avx2", "avx512f")))
-#else
-#define WIDE
-#endif
 
 static double sum_lanes(const double *lane)
 {
@@ -20,12 +16,11 @@ static double sum_lanes(const double *lane)
 
 /* z and sign(ref) z of each element, 0 where it is left out; `count` is a
  * multiple of LANES. */
-WIDE static void deviations(const double *restrict got,
-                            const double *restrict ref,
-                            const double *restrict low,
-                            const double *restrict mag, int64_t count,
-                            double *restrict z, double *restrict signed_z,
-                            double *restrict used)
+GP_CLONES("avx2")
+static void deviations(const double *restrict got, const double *restrict ref,
+                       const double *restrict low, const double *restrict mag,
+                       int64_t count, double *restrict z,
+                       double *restrict signed_z, double *restrict used)
 {
     for (int64_t i = 0; i < count; i++) {
         double error = got[i] - ref[i] - low[i], scale = mag[i];
@@ -39,10 +34,10 @@ WIDE static void deviations(const double *restrict got,
     }
 }
 
-WIDE static void powers(const double *restrict z,
-                        const double *restrict signed_z,
-                        const double *restrict used, int64_t count,
-                        double lanes[5][LANES])
+GP_CLONES("avx2")
+static void powers(const double *restrict z, const double *restrict signed_z,
+                   const double *restrict used, int64_t count,
+                   double lanes[5][LANES])
 {
     for (int64_t i = 0; i < count; i += LANES)
         for (int l = 0; l < LANES; l++) {

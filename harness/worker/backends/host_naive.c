@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "harness/base/clones.h"
 #include "harness/base/parallel.h"
 #include "harness/base/shm.h"
 
@@ -15,15 +16,6 @@ enum {
     SHARE = 64,      /* elements of the side that one processor takes at once */
     ALONE = 1 << 20, /* below so many products one processor does it all */
 };
-
-#if defined(__x86_64__) && defined(__has_attribute)
-#if __has_attribute(target_clones)
-#define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
-#endif
-#endif
-#ifndef CLONES
-#define CLONES
-#endif
 
 /* Operands in the type of the sums: FP64, or FP32, which holds the narrower
  * types exactly. */
@@ -77,9 +69,10 @@ static void load_side(const struct gp_type *type, const unsigned char *from,
 
 /* One chain of multiply-adds an element, in order of l: `count` vectors of
  * `n` sums each, one after the other. */
-CLONES static void plain_wide(const double *x, int64_t side, const double *y,
-                              int64_t other, int64_t k, int64_t n,
-                              int64_t count, double *sums)
+GP_CLONES("avx2")
+static void plain_wide(const double *x, int64_t side, const double *y,
+                       int64_t other, int64_t k, int64_t n, int64_t count,
+                       double *sums)
 {
     for (int64_t l = 0; l < k; l++)
         for (int64_t w = 0; w < count; w++)
@@ -87,9 +80,10 @@ CLONES static void plain_wide(const double *x, int64_t side, const double *y,
                 sums[w * SHARE + v] += x[v + l * side] * y[w + l * other];
 }
 
-CLONES static void plain_narrow(const float *x, int64_t side, const float *y,
-                                int64_t other, int64_t k, int64_t n,
-                                int64_t count, float *sums)
+GP_CLONES("avx2")
+static void plain_narrow(const float *x, int64_t side, const float *y,
+                         int64_t other, int64_t k, int64_t n, int64_t count,
+                         float *sums)
 {
     for (int64_t l = 0; l < k; l++)
         for (int64_t w = 0; w < count; w++)

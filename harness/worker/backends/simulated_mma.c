@@ -4,21 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/clones.h"
 #include "harness/base/parallel.h"
 #include "harness/base/shm.h"
 #include "harness/worker/backends/simulated_panel.h"
-
-/* Wide instructions where the CPU has them. By feature, not by architecture:
- * a clone for arch=haswell is only chosen on a Haswell. Without FMA fmaf() and
- * fma() are calls, and right. */
-#if defined(__x86_64__) && defined(__has_attribute)
-#if __has_attribute(target_clones)
-#define CLONES(with) __attribute__((target_clones("default", with, "avx512f")))
-#endif
-#endif
-#ifndef CLONES
-#define CLONES(with)
-#endif
 
 enum {
     LANES = GP_PANEL_LANES, /* sums computed side by side */
@@ -163,7 +152,7 @@ struct fused {
 /* LANES chains of fused nodes. Terms are int32: 16 products of operands below
  * 2 - 2^-10 and F = 25 add up to less than 2^31. Returns whether no sum
  * overflowed. */
-CLONES("avx2") static bool fused_chains(const struct fused *args, float *to)
+GP_CLONES("avx2") static bool fused_chains(const struct fused *args, float *to)
 {
     float c[LANES] = {0}, scale[LANES];
     int32_t top[LANES], products[LANES], over[LANES] = {0}, overs = 0;
@@ -206,8 +195,9 @@ CLONES("avx2") static bool fused_chains(const struct fused *args, float *to)
     return !overs;
 }
 
-/* LANES chains of multiply-adds. */
-CLONES("fma")
+/* LANES chains of multiply-adds. Without FMA fmaf() and fma() are calls, and
+ * right. */
+GP_CLONES("fma")
 static void narrow_chains(const float *x, const float *y, int64_t k, float *to)
 {
     float c[LANES] = {0};
@@ -218,7 +208,7 @@ static void narrow_chains(const float *x, const float *y, int64_t k, float *to)
     memcpy(to, c, sizeof c);
 }
 
-CLONES("fma")
+GP_CLONES("fma")
 static void wide_chains(const double *x, const double *y, int64_t k, double *to)
 {
     double c[LANES] = {0};

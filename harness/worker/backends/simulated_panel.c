@@ -2,16 +2,8 @@
 
 #include <math.h>
 
+#include "harness/base/clones.h"
 #include "harness/base/shm.h"
-
-#if defined(__x86_64__) && defined(__has_attribute)
-#if __has_attribute(target_clones)
-#define CLONES __attribute__((target_clones("default", "avx2", "avx512f")))
-#endif
-#endif
-#ifndef CLONES
-#define CLONES
-#endif
 
 enum { RUN = 256 }; /* values at a time */
 
@@ -33,8 +25,8 @@ int gp_panel_make(struct gp_panel *panel, int64_t lanes, int64_t k,
 /* FP32 numbers to nearest even on `drop` bits fewer, in place; returns false
  * where that is not all there is to it: an infinity or a NaN, a number below
  * 2^emin where the spacing does not shrink with FP32's, one beyond FP16. */
-CLONES static bool round_run(float *x, int64_t count, int drop, int emin,
-                             bool f16)
+GP_CLONES("avx2")
+static bool round_run(float *x, int64_t count, int drop, int emin, bool f16)
 {
     uint32_t half = drop ? UINT32_C(1) << (drop - 1) : 0, odd;
     uint32_t keep = ~(drop ? (half << 1) - 1 : 0), others = 0;
@@ -56,8 +48,9 @@ CLONES static bool round_run(float *x, int64_t count, int drop, int emin,
 }
 
 /* What the exponents of finite numbers are, and which. */
-CLONES static void exponents_of(const float *x, int64_t count, int emin,
-                                int32_t *to, int32_t *least, int32_t *most)
+GP_CLONES("avx2")
+static void exponents_of(const float *x, int64_t count, int emin, int32_t *to,
+                         int32_t *least, int32_t *most)
 {
     int32_t low = *least, high = *most;
 
